@@ -1,6 +1,7 @@
 //! Triglyph: an embedded, temporal, governed knowledge graph.
 
 pub mod change;
+pub mod engine;
 pub mod error;
 pub mod evidence;
 pub mod id;

@@ -1,0 +1,3 @@
+//! The tri-graph: what is, what it means, and what it was.
+
+pub mod ontology;
