@@ -1,18 +1,23 @@
 //! Triglyph: an embedded, temporal, governed knowledge graph.
 
+pub mod budget;
 pub mod change;
-pub mod engine;
+pub(crate) mod engine;
 pub mod error;
 pub mod evidence;
 pub mod id;
+pub(crate) mod index;
 pub mod key;
 pub mod observation;
+pub mod ops;
 pub mod scope;
 pub mod sources;
 pub mod time;
 pub mod value;
 
+pub use budget::{Answer, Budgets};
 pub use change::{Batch, Change, Commit, Edit, Presence, Say};
+pub use engine::lens::{Lens, View};
 pub use error::{Code, Error};
 pub use evidence::{Cause, Confidence, GroupKey, Trust, Voice};
 pub use id::{ChangeId, EntityId, Seq};

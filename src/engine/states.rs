@@ -1,0 +1,130 @@
+//! The states of an entity, and the events between them: read off the belief rule.
+//!
+//! A state is a stretch of valid time in which nothing changed. Stretches are found by evaluating the rule at every
+//! instant of the history and joining equal neighbours, so states can neither overlap nor leave gaps: a tombstoned or
+//! absent stretch is a state of its own.
+//!
+//! 1. Each state ends where the next begins; the last has no end.
+//! 2. Neighbouring states differ.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::belief::{self, Existence, Held, Moment, Prop};
+use super::lens::{Ear, Lens};
+use super::witnesses::TopicIx;
+use crate::change::Presence;
+use crate::evidence::Cause;
+use crate::id::ChangeId;
+use crate::time::{Since, Time};
+
+/// A stretch in which nothing changed.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    /// Its id: computed from the topic and the change that began it.
+    pub(crate) id: Uuid,
+    /// Its start.
+    pub(crate) from: Time,
+    /// How the start is known.
+    pub(crate) since: Since,
+    /// Its end; none for the last.
+    pub(crate) until: Option<Time>,
+    /// Whether the thing is there.
+    pub(crate) existence: Existence,
+    /// Its properties.
+    pub(crate) props: Vec<Prop>,
+    /// The change that began it.
+    pub(crate) said: ChangeId,
+    /// What happened at its start.
+    pub(crate) event: Event,
+}
+
+/// The event on the edge between two states.
+#[derive(Clone, Debug)]
+pub(crate) struct Event {
+    /// `observed`, `removed`, `tombstoned`, `reactivated`, `corrected`, or a word of the caller's.
+    pub(crate) event_type: crate::Name,
+    /// Why, as the writer said.
+    pub(crate) cause: Option<Arc<Cause>>,
+}
+
+/// Every state of a topic under a lens, the earliest first. Whatever the lens's valid time, all of time is shown.
+///
+/// Costs one belief for each instant of the history.
+pub(crate) fn states(lens: &Lens, topic: TopicIx) -> Vec<State> {
+    let (history, ear) = (lens.engine().history(topic), Ear(lens));
+    let mut states: Vec<State> = Vec::new();
+    for from in history.instants(lens.recorded()) {
+        let at = Moment { valid: from, recorded: lens.recorded() };
+        let existence = belief::existence(history, at, &ear);
+        let there = existence.held().is_some();
+        let props = if there { belief::properties(history, at, &ear) } else { Vec::new() };
+        let last = states.last_mut();
+        if last.as_ref().map_or(!there, |last| same(lens, last, &existence, &props)) {
+            continue;
+        }
+        let (said, since) = opened(lens, topic, from);
+        if let Some(last) = last {
+            last.until = Some(from);
+        }
+        let event = event(lens, topic, states.last(), &existence, said);
+        let id = state_id(lens, topic, said);
+        states.push(State { id, from, since, until: None, existence, props, said, event });
+    }
+    states
+}
+
+/// Whether a state goes on: the same evidence (but for who found it first) and the same values.
+fn same(lens: &Lens, last: &State, existence: &Existence, props: &[Prop]) -> bool {
+    let evidence = |held: &Held| {
+        (held.trust, held.confidence, lens.engine().witnesses.voice_at(held.voice).to_string())
+    };
+    let existing = match (&last.existence, existence) {
+        (Existence::Present(a), Existence::Present(b)) => evidence(a) == evidence(b),
+        (Existence::Absent, Existence::Absent) | (Existence::Tombstoned(_), Existence::Tombstoned(_)) => true,
+        _ => false,
+    };
+    existing
+        && last.props.len() == props.len()
+        && last.props.iter().zip(props).all(|(a, b)| a.name == b.name && a.value == b.value)
+}
+
+/// The newest change at an instant, and how the instant is known.
+fn opened(lens: &Lens, topic: TopicIx, from: Time) -> (ChangeId, Since) {
+    let points = lens.engine().history(topic).voices().iter().flat_map(|spoken| &spoken.points);
+    let at = points.filter(|point| point.from == from && point.said.seq <= lens.recorded() && point.unsaid.is_none());
+    let newest = at.max_by_key(|point| point.said);
+    newest.map_or((ChangeId { seq: lens.recorded(), index: 0 }, Since::Observed), |point| (point.said, point.since))
+}
+
+fn event(lens: &Lens, topic: TopicIx, before: Option<&State>, after: &Existence, said: ChangeId) -> Event {
+    let points = lens.engine().history(topic).voices().iter().flat_map(|spoken| &spoken.points);
+    let points: Vec<_> = points.collect();
+    let point = points.iter().find(|point| point.said == said);
+    let cause = point.and_then(|point| point.cause.clone());
+    // A later word at the same start, where an earlier one stood: a correction.
+    let corrected = point.is_some_and(|point| {
+        point.since != Since::Observed && points.iter().any(|other| other.from == point.from && other.said.seq < said.seq)
+    });
+    let was_there = before.map(|state| state.existence.held().is_some());
+    let event_type = match (was_there, after) {
+        _ if cause.as_ref().is_some_and(|cause| cause.event_type.is_some()) => {
+            cause.as_ref().and_then(|cause| cause.event_type.clone()).unwrap_or_else(|| "observed".into())
+        }
+        (_, Existence::Tombstoned(_)) => "tombstoned".into(),
+        (_, Existence::Absent) => "removed".into(),
+        (Some(false), Existence::Present(_)) => "reactivated".into(),
+        _ if corrected => "corrected".into(),
+        _ if point.is_some_and(|point| point.presence == Some(Presence::Present)) => "observed".into(),
+        _ => "changed".into(),
+    };
+    Event { event_type, cause }
+}
+
+/// UUIDv5 within the scope: of the topic and the change that began the state.
+fn state_id(lens: &Lens, topic: TopicIx, said: ChangeId) -> Uuid {
+    let engine = lens.engine();
+    let name = crate::id::length_prefixed(&["state", &engine.topic(topic).to_string(), &said.to_string()]);
+    Uuid::new_v5(&engine.namespace, &name)
+}

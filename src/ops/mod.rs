@@ -1,0 +1,10 @@
+//! What the product does: reads over a lens, and writes that make a batch.
+//!
+//! Two shapes. A *read* takes a lens, a request and a meter and gives an answer; a *write* takes a lens and a request
+//! and gives a batch for the caller to commit. Nothing here sees a graph, so no read can write. Requests and answers
+//! stand beside their function; [`registry`] lists every operation once.
+
+pub(crate) mod look;
+pub(crate) mod shape;
+pub(crate) mod subject;
+pub(crate) mod walk;

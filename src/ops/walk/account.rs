@@ -1,0 +1,103 @@
+//! What an answer lacks: counted at the end, against what was admitted.
+//!
+//! For an entity within the depth, *omitted* is its matching relations less those in the answer. What lies deeper than
+//! a depth that the caller gave is *beyond*, and no truncation; deeper than a default, it is a truncation like any other.
+//!
+//! 1. An answer has a reason if and only if some entity of it, within the depth, has a matching relation that is not in
+//!    it (or the run was interrupted).
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::expand::{Expanded, Plan, Reached, Step, ended_by, steps};
+use crate::budget::{Limit, Meter, Reason};
+use crate::engine::lens::{Edge, Lens};
+use crate::id::RelationIx;
+
+/// The reasons, and how many relations lie beyond a given depth.
+pub(crate) fn account(
+    lens: &Lens,
+    plan: &Plan,
+    reached: &[Reached],
+    depth: u32,
+    depth_given: bool,
+    meter: &Meter,
+) -> (Vec<Reason>, Option<u64>) {
+    let mut reasons = Vec::new();
+    let mut within: HashSet<RelationIx> = HashSet::new();
+    for node in reached {
+        let mut missing = Missing::default();
+        let limit = match node.expanded {
+            Expanded::Supernode => Limit::Supernode,
+            Expanded::Offered => match meter.stopped() {
+                // By strength, offers wait their turn: some may not have come to it.
+                Some(stopped) if plan.decay.is_some() => stopped,
+                _ => Limit::FanOut,
+            },
+            Expanded::No | Expanded::Cut => ended_by(meter),
+        };
+        for_each(lens, steps(plan, node, depth), node, &mut missing, |edge| !meter.has(edge.relation));
+        within.extend(&missing.relations);
+        reasons.extend(missing.reason(lens, limit, Some(node)));
+    }
+    let mut deeper = Missing::default();
+    for node in reached.iter().filter(|node| node.distance >= depth && !node.terminal) {
+        let beyond = plan.states[node.state].iter().filter(|step| !step.free);
+        let seen = deeper.relations.clone();
+        for_each(lens, beyond, node, &mut deeper, |edge| {
+            !meter.has(edge.relation) && !within.contains(&edge.relation) && !seen.contains(&edge.relation)
+        });
+    }
+    if depth_given {
+        return (reasons, Some(deeper.total));
+    }
+    reasons.extend(deeper.reason(lens, Limit::Depth, None));
+    (reasons, None)
+}
+
+fn for_each<'a>(
+    lens: &'a Lens,
+    steps: impl Iterator<Item = &'a Step>,
+    node: &Reached,
+    missing: &mut Missing,
+    lacks: impl Fn(&Edge) -> bool,
+) {
+    let mut here: HashSet<RelationIx> = HashSet::new();
+    for step in steps {
+        let (edges, exact) = lens.edges(node.entity, &step.filter).unordered();
+        missing.inexact |= !exact;
+        for edge in edges {
+            if lacks(&edge) && here.insert(edge.relation) {
+                missing.add(&edge);
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct Missing {
+    total: u64,
+    by: BTreeMap<(crate::id::TypeIx, crate::Trust), u64>,
+    relations: HashSet<RelationIx>,
+    inexact: bool,
+}
+
+impl Missing {
+    fn add(&mut self, edge: &Edge) {
+        self.total += 1;
+        *self.by.entry((edge.kind, edge.trust)).or_default() += 1;
+        self.relations.insert(edge.relation);
+    }
+
+    fn reason(&self, lens: &Lens, limit: Limit, at: Option<&Reached>) -> Option<Reason> {
+        if self.total == 0 {
+            return None;
+        }
+        let (mut by_type, mut by_trust) = (BTreeMap::new(), BTreeMap::new());
+        for ((kind, trust), count) in &self.by {
+            *by_type.entry(lens.engine().types[kind.at()].clone()).or_default() += count;
+            *by_trust.entry(*trust).or_default() += count;
+        }
+        let at = at.map(|node| lens.engine().entity(node.entity).id);
+        Some(Reason { limit, at, omitted: self.total, by_type, by_trust, exact: !self.inexact })
+    }
+}
