@@ -301,28 +301,6 @@ pub struct Commit {
     pub changes: Vec<Change>,
 }
 
-/// What a batch did, by count.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-pub struct Counts {
-    /// Entities and relations that were not there before (or came back).
-    pub added: u64,
-    /// Entities and relations that some voice now says other things of.
-    pub changed: u64,
-    /// Entities and relations whose last witness went.
-    pub removed: u64,
-    /// Observations that said nothing new.
-    pub unchanged: u64,
-}
-
-impl std::ops::AddAssign for Counts {
-    fn add_assign(&mut self, other: Counts) {
-        self.added += other.added;
-        self.changed += other.changed;
-        self.removed += other.removed;
-        self.unchanged += other.unchanged;
-    }
-}
-
 /// Refused: two edits of one batch say different things of the same subject, property and instant.
 pub(crate) fn same_instant(topic: &Topic, what: &str, from: Time, first: usize, second: usize) -> Error {
     Error::new(

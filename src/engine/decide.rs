@@ -61,7 +61,8 @@ impl Engine {
         };
         for (index, edit) in batch.edits.iter().enumerate() {
             desk.edit = index;
-            desk.decide(edit).map_err(|error| if batch.edits.len() > 1 { error.at(format!("edit {index}")) } else { error })?;
+            desk.decide(edit)
+                .map_err(|error| if batch.edits.len() > 1 { error.at(format!("edit {index}")) } else { error })?;
         }
         Ok(desk.decision)
     }
@@ -139,7 +140,12 @@ impl Desk<'_> {
             Sighted::Entity(key) => Topic::Entity(self.name_projected(key)?),
             Sighted::Relation { source, target, kind, origin } => {
                 let (source, target) = (self.name_projected(source)?, self.name_projected(target)?);
-                Topic::Relation(self.ordered(RelationKey { source, target, kind: kind.clone(), origin: origin.clone() }))
+                Topic::Relation(self.ordered(RelationKey {
+                    source,
+                    target,
+                    kind: kind.clone(),
+                    origin: origin.clone(),
+                }))
             }
         })
     }
@@ -169,8 +175,11 @@ impl Desk<'_> {
         }
         let mut changes = Vec::new();
         // What the witness no longer tells never was told.
-        let told: BTreeSet<Time> =
-            wanted.iter().filter(|(since, _)| *since != Since::Observed).map(|(since, _)| since.from(self.stamp)).collect();
+        let told: BTreeSet<Time> = wanted
+            .iter()
+            .filter(|(since, _)| *since != Since::Observed)
+            .map(|(since, _)| since.from(self.stamp))
+            .collect();
         for change in draft.untell(&told) {
             changes.push(Change::Unsay { change, topic: topic.clone(), reason: None });
         }
@@ -356,7 +365,8 @@ impl Desk<'_> {
         {
             for (name, _) in props {
                 if kind.immutable_props.contains(name) {
-                    let message = format!("{name:?} of a {} is immutable; it was set when the entity was created", kind.name);
+                    let message =
+                        format!("{name:?} of a {} is immutable; it was set when the entity was created", kind.name);
                     return Err(Error::invalid(message).with_details(serde_json::json!({ "property": name })));
                 }
                 if !kind.declares(name) {

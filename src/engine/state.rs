@@ -510,14 +510,13 @@ impl Engine {
     }
 
     /// Canonical order of two hops: the key of the far end, then type, then origin, all by name.
-    pub(crate) fn canonical(
-        &self,
-        a: RelationIx,
-        a_far: EntityIx,
-        b: RelationIx,
-        b_far: EntityIx,
-    ) -> Ordering {
-        let far = || self.entity(a_far).key.cmp(&self.entity(b_far).key).then_with(|| self.entity(a_far).id.cmp(&self.entity(b_far).id));
+    pub(crate) fn canonical(&self, a: RelationIx, a_far: EntityIx, b: RelationIx, b_far: EntityIx) -> Ordering {
+        let far = || {
+            self.entity(a_far)
+                .key
+                .cmp(&self.entity(b_far).key)
+                .then_with(|| self.entity(a_far).id.cmp(&self.entity(b_far).id))
+        };
         let (a, b) = (self.relation(a), self.relation(b));
         far()
             .then_with(|| self.types[a.kind.at()].cmp(&self.types[b.kind.at()]))

@@ -77,9 +77,8 @@ pub(crate) fn states(lens: &Lens, topic: TopicIx) -> Vec<State> {
 
 /// Whether a state goes on: the same evidence (but for who found it first) and the same values.
 fn same(lens: &Lens, last: &State, existence: &Existence, props: &[Prop]) -> bool {
-    let evidence = |held: &Held| {
-        (held.trust, held.confidence, lens.engine().witnesses.voice_at(held.voice).to_string())
-    };
+    let evidence =
+        |held: &Held| (held.trust, held.confidence, lens.engine().witnesses.voice_at(held.voice).to_string());
     let existing = match (&last.existence, existence) {
         (Existence::Present(a), Existence::Present(b)) => evidence(a) == evidence(b),
         (Existence::Absent, Existence::Absent) | (Existence::Tombstoned(_), Existence::Tombstoned(_)) => true,
@@ -105,7 +104,8 @@ fn event(lens: &Lens, topic: TopicIx, before: Option<&State>, after: &Existence,
     let cause = point.and_then(|point| point.cause.clone());
     // A later word at the same start, where an earlier one stood: a correction.
     let corrected = point.is_some_and(|point| {
-        point.since != Since::Observed && points.iter().any(|other| other.from == point.from && other.said.seq < said.seq)
+        point.since != Since::Observed
+            && points.iter().any(|other| other.from == point.from && other.said.seq < said.seq)
     });
     let was_there = before.map(|state| state.existence.held().is_some());
     let event_type = match (was_there, after) {

@@ -4,7 +4,11 @@
 //! and gives a batch for the caller to commit. Nothing here sees a graph, so no read can write. Requests and answers
 //! stand beside their function; [`registry`] lists every operation once.
 
-pub(crate) mod look;
-pub(crate) mod shape;
-pub(crate) mod subject;
-pub(crate) mod walk;
+pub mod author;
+pub(crate) mod cursor;
+pub mod domain;
+pub mod look;
+pub mod shape;
+pub mod subject;
+pub mod time;
+pub mod walk;

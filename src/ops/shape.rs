@@ -171,7 +171,14 @@ pub struct Path {
 }
 
 /// Shapes an expansion.
-pub(crate) fn shape(lens: &Lens, reached: &[Reached], seeds: &[EntityIx], ranked: bool, detail: Detail, meter: &Meter) -> Expansion {
+pub(crate) fn shape(
+    lens: &Lens,
+    reached: &[Reached],
+    seeds: &[EntityIx],
+    ranked: bool,
+    detail: Detail,
+    meter: &Meter,
+) -> Expansion {
     let body = match detail {
         Detail::Full => full(lens, reached, ranked, meter),
         Detail::Lines => lines(lens, reached, meter),

@@ -78,7 +78,13 @@ pub(crate) enum Expanded {
 }
 
 /// Runs a plan from its subjects (entity, state). The meter holds the relations; what was reached is returned.
-pub(crate) fn expand(lens: &Lens, plan: &Plan, seeds: &[(EntityIx, usize)], depth: u32, meter: &mut Meter) -> Vec<Reached> {
+pub(crate) fn expand(
+    lens: &Lens,
+    plan: &Plan,
+    seeds: &[(EntityIx, usize)],
+    depth: u32,
+    meter: &mut Meter,
+) -> Vec<Reached> {
     let mut walk = Walk { lens, plan, depth, fan_out: meter.fan_out(), reached: Vec::new() };
     for (entity, state) in seeds {
         if meter.seed(*entity) {
@@ -142,7 +148,15 @@ impl<'a> Walk<'a> {
     }
 
     /// Admits one offer; breaks when the sequence ends, and says whether an entity came with it.
-    fn admit(&mut self, from: usize, step: &Step, edge: &Edge, terminal: bool, decay: f64, meter: &mut Meter) -> ControlFlow<(), bool> {
+    fn admit(
+        &mut self,
+        from: usize,
+        step: &Step,
+        edge: &Edge,
+        terminal: bool,
+        decay: f64,
+        meter: &mut Meter,
+    ) -> ControlFlow<(), bool> {
         match meter.admit(edge.relation, edge.far) {
             ControlFlow::Break(()) => {
                 self.reached[from].expanded = Expanded::Cut;

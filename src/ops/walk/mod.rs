@@ -5,4 +5,5 @@
 
 pub(crate) mod account;
 pub(crate) mod expand;
+pub mod generic;
 pub(crate) mod path;

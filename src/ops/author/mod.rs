@@ -1,0 +1,3 @@
+//! The tri-graph's own words: types, entities, and what authors say of them.
+
+pub mod canonical;

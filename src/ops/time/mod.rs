@@ -1,0 +1,3 @@
+//! Reads in time.
+
+pub mod history;
