@@ -10,6 +10,7 @@
 //!    refusal. Opening again recovers.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -81,6 +82,16 @@ pub(crate) struct Shared {
     published: ArcSwap<Engine>,
     desk: Mutex<Desk>,
     synced: Condvar,
+    rebuilding: AtomicBool,
+}
+
+/// Admission to the one rebuild of a scope; ends when dropped.
+pub(crate) struct Admission<'a>(&'a AtomicBool);
+
+impl Drop for Admission<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
 }
 
 /// What writers share.
@@ -106,7 +117,7 @@ impl Graph {
         let published = ArcSwap::new(head.clone());
         let desk = Mutex::new(Desk { head, writer: None, durable, syncing: false, poison: None });
         let synced = Condvar::new();
-        Ok(Graph(Arc::new(Shared { scope, repository, busy_timeout, recovery, published, desk, synced })))
+        Ok(Graph(Arc::new(Shared { scope, repository, busy_timeout, recovery, published, desk, synced, rebuilding: AtomicBool::new(false) })))
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
@@ -220,6 +231,15 @@ impl Graph {
         }
         drop(desk);
         Ok(self.view())
+    }
+
+    /// Admits one rebuild at a time.
+    pub(crate) fn admit_rebuild(&self) -> Result<Admission<'_>, Error> {
+        if self.0.rebuilding.swap(true, Ordering::Acquire) {
+            let message = format!("a rebuild of {} is under way; wait for it to end", self.0.scope);
+            return Err(Error::new(Code::Conflict, message));
+        }
+        Ok(Admission(&self.0.rebuilding))
     }
 
     /// Gives the writer's lock back, so that another process may write; the next commit takes it again.

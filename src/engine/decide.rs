@@ -512,15 +512,19 @@ fn undeclared_prop(name: &Name, kind: &super::ontology::Type) -> Error {
     Error::invalid(message).with_details(serde_json::json!({ "type": kind.name, "property": name }))
 }
 
-fn same_place(a: Option<&Value>, b: Option<&Value>) -> bool {
-    let counted = |value: &Value| match value {
+/// A place without what never counts as a change.
+pub(crate) fn counted_place(place: &Value) -> Value {
+    match place {
         Value::Map(map) => {
             let kept = map.iter().filter(|(name, _)| !UNCOUNTED.contains(&&***name));
             Value::Map(std::sync::Arc::new(kept.map(|(name, value)| (name.clone(), value.clone())).collect()))
         }
         other => other.clone(),
-    };
-    a == b || a.map(counted) == b.map(counted)
+    }
+}
+
+fn same_place(a: Option<&Value>, b: Option<&Value>) -> bool {
+    a == b || a.map(counted_place) == b.map(counted_place)
 }
 
 /// What a voice should say of its topic from an instant on.
