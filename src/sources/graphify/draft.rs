@@ -1,7 +1,7 @@
 //! What a row says, in the making: properties, the rest, and the place.
 //!
-//! Properties keep Graphify's own names. The ones in [`OWN`] stand for themselves; any other key of a row, whichever
-//! version or extractor wrote it, is kept in the map `extra`.
+//! Properties keep Graphify's own names. Keys that are known ([`Words::own`]) stand for themselves; any other key of a
+//! row, whichever version or extractor wrote it, is kept in the map `extra`.
 //!
 //! 1. `null` and the empty text say nothing and are left out.
 
@@ -14,35 +14,6 @@ use crate::value::{Props, Value};
 
 use super::row::Cell;
 use super::words::Words;
-
-/// Keys that are properties of their own. `norm_label`, the folded label, is left out; so is `key`, the number that
-/// tells parallel links apart.
-const OWN: [&str; 24] = [
-    "_callable",
-    "_callable_class",
-    "_origin",
-    "author",
-    "captured_at",
-    "context",
-    "contributor",
-    "description",
-    "ecosystem",
-    "external",
-    "file_type",
-    "frontmatter",
-    "language",
-    "local_id",
-    "metadata",
-    "node_kind",
-    "rationale",
-    "relation",
-    "repo",
-    "source_url",
-    "type",
-    "type_only",
-    "version",
-    "weight",
-];
 
 /// The properties and the place of one observation.
 #[derive(Default)]
@@ -68,8 +39,10 @@ impl Draft {
     /// A field as it is: a property of its own or one of the rest.
     pub(super) fn keep(&mut self, name: &str, cell: Cell<'_>, words: &mut Words) {
         let Some(value) = value(cell, words) else { return };
-        let name = words.name(name);
-        if OWN.binary_search(&&*name).is_ok() { &mut self.props } else { &mut self.extra }.insert(name, value);
+        match words.own(name) {
+            Some(name) => self.props.insert(name, value),
+            None => self.extra.insert(words.name(name), value),
+        };
     }
 
     /// Says it all.
@@ -91,16 +64,5 @@ pub(super) fn value(cell: Cell<'_>, words: &mut Words) -> Option<Value> {
         Cell::Text(text) => Some(words.value(&text)),
         Cell::Value(Value::Null) | Cell::TooDeep => None,
         Cell::Value(value) => Some(value),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A name out of order would not be found, and its property would hide in `extra`.
-    #[test]
-    fn own_keys_are_sorted() {
-        assert!(OWN.is_sorted());
     }
 }

@@ -58,10 +58,10 @@ pub(super) fn read(rows: &[&RawValue], nodes: &mut Nodes, reading: &mut Reading<
             reading.report.defect(reading.file(), "duplicate_id", detail);
         }
         for member in taken.members {
-            dangling += u64::from(!nodes.has(&member));
-            let member = nodes.end(&member, reading).key;
-            let origin = reading.words.name(super::ORIGIN);
-            let mut relation = Observation::relation(key.clone(), reading.words.name("CONTAINS"), member, origin);
+            let member = nodes.end(&member, reading);
+            dangling += u64::from(!member.there);
+            let origin = reading.words.often.graphify.clone();
+            let mut relation = Observation::relation(key.clone(), reading.words.name("CONTAINS"), member.key, origin);
             relation.trust = taken.observation.trust;
             relation.confidence = taken.observation.confidence;
             relation.place.clone_from(&taken.observation.place);
@@ -105,19 +105,19 @@ fn read_hyperedge(
 
     let repo = members.iter().find_map(|member| nodes.repo(member));
     let spot = reading.paths.spot(repo, source_file.as_deref());
-    draft.prop(reading.words.name("name"), label.as_deref().unwrap_or(&id).into());
+    draft.prop(reading.words.often.name.clone(), label.as_deref().unwrap_or(&id).into());
     let relation = relation.unwrap_or_default();
     draft.keep("relation", Cell::Text(relation.clone()), &mut reading.words);
     if let Some(class) = class {
         let value = reading.words.value(class.as_str());
-        draft.prop(reading.words.name("confidence_class"), value);
+        draft.prop(reading.words.often.confidence_class.clone(), value);
     }
     if let Some(path) = &spot.path {
-        draft.prop(reading.words.name("path"), path.into());
+        draft.prop(reading.words.often.path.clone(), path.into());
     }
-    draft.point(reading.words.name("file"), spot.shown);
+    draft.point(reading.words.often.file.clone(), spot.shown);
     let location = location.map(|location| reading.words.value(&location));
-    draft.point(reading.words.name("location"), location);
+    draft.point(reading.words.often.location.clone(), location);
     let key = reading.key(KIND, &id);
     let mut observation = Observation::entity(key.clone());
     observation.trust = certainty::trust(class, &relation);

@@ -121,27 +121,27 @@ fn read_link(reading: &mut Reading<'_>, at: At<'_>, row: Row<'_>, nodes: &mut No
         (ends((source, target), (true_source, true_target), tally), relation)
     else {
         let detail = "expected texts as \"source\", \"target\" and \"relation\"; the link is left out";
-        reading.report.defect(at.to_string(), "no_end", detail);
+        reading.report.defect(at.to_string(), "incomplete", detail);
         return;
     };
 
     tally.links += 1;
     tally.self_loops += u64::from(source == target);
-    tally.dangling_ends += u64::from(!nodes.has(&source)) + u64::from(!nodes.has(&target));
     *tally.classes.entry(class.map_or("none", Class::as_str)).or_default() += 1;
     let kind = kind(&relation, tally);
     let (from, to) = (nodes.end(&source, reading), nodes.end(&target, reading));
+    tally.dangling_ends += u64::from(!from.there) + u64::from(!to.there);
     let repo = from.repo.or(to.repo);
     let spot = reading.paths.spot(repo.as_deref(), source_file.as_deref());
 
     if let Some(class) = class {
         let value = reading.words.value(class.as_str());
-        draft.prop(reading.words.name("confidence_class"), value);
+        draft.prop(reading.words.often.confidence_class.clone(), value);
     }
-    draft.point(reading.words.name("file"), spot.shown);
+    draft.point(reading.words.often.file.clone(), spot.shown);
     let location = location.map(|location| reading.words.value(&location));
-    draft.point(reading.words.name("location"), location);
-    let mut observation = Observation::relation(from.key, kind, to.key, reading.words.name(super::ORIGIN));
+    draft.point(reading.words.often.location.clone(), location);
+    let mut observation = Observation::relation(from.key, kind, to.key, reading.words.often.graphify.clone());
     observation.trust = certainty::trust(class, &relation);
     observation.confidence = certainty::confidence(class, score);
     draft.say(&mut observation, &mut reading.words);
@@ -184,7 +184,7 @@ fn weigh(draft: &mut Draft, weight: Option<Value>, reading: &mut Reading<'_>) {
         Some(Value::Int(int)) => Value::Float(int as f64),
         Some(other) => other,
     };
-    draft.prop(reading.words.name("weight"), weight);
+    draft.prop(reading.words.often.weight.clone(), weight);
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Graphify: the code graph of one `graph.json`, in all the shapes that its versions have written.
 //!
-//! The file is read in two steps. [`file`] skims it once and keeps the bounds of each row (a node, a link, a
+//! The file is read in two steps. It is skimmed once, which keeps the bounds of each row (a node, a link, a
 //! hyperedge); then each row is parsed by itself, straight into an observation. No tree of the whole file is built,
 //! and a row that is broken costs that row. What only a whole can have wrong (its syntax, a missing section) makes
 //! every group stale, since a file cut short must not withdraw what it no longer holds.

@@ -27,7 +27,7 @@ use super::paths::Spot;
 use super::reading::Reading;
 use super::row::{At, Cell, Row, brief};
 
-/// Kinds of things that are imported, not written here.
+/// What `type` says of a node that stands for more than a symbol: a thing that is imported, or a whole of its own.
 const MODULE_TYPES: [&str; 3] = ["external", "namespace", "package"];
 
 /// What an id of the graph stands for.
@@ -36,6 +36,8 @@ pub(super) struct Known {
     pub(super) key: EntityKey,
     /// Its repository in a merged graph.
     pub(super) repo: Option<Name>,
+    /// Whether a node has the id.
+    pub(super) there: bool,
 }
 
 /// Every id of the graph.
@@ -74,6 +76,7 @@ impl Nodes {
         reading.tally("file_type", file_types);
         report_others(&nodes, others, reading);
 
+        reading.count("files", paths.len() as u64);
         let mut known = HashMap::with_capacity(nodes.len());
         for (id, node) in nodes {
             if *node.known.key.kind == *"File" {
@@ -102,12 +105,7 @@ impl Nodes {
         }
         let key = reading.key("Symbol", id);
         *self.missing.entry(key.external_id.clone()).or_default() += 1;
-        Known { key, repo: None }
-    }
-
-    /// Whether a node has this id.
-    pub(super) fn has(&self, id: &str) -> bool {
-        self.known.contains_key(id)
+        Known { key, repo: None, there: false }
     }
 
     /// The repository of the node with this id, in a merged graph.
@@ -224,9 +222,9 @@ fn read_node(
         let said = label.filter(|label| *label != basename(path));
         draft.keep("label", said.map_or(Cell::Value(Value::Null), Cell::Text), &mut reading.words);
     } else {
-        draft.prop(reading.words.name("name"), label.as_deref().unwrap_or(&id).into());
+        draft.prop(reading.words.often.name.clone(), label.as_deref().unwrap_or(&id).into());
         if let Some(path) = &spot.path {
-            draft.prop(reading.words.name("path"), path.into());
+            draft.prop(reading.words.often.path.clone(), path.into());
         }
     }
     for (field, text) in [("type", r#type), ("repo", repo), ("local_id", local_id)] {
@@ -236,15 +234,15 @@ fn read_node(
         // Elsewhere the kind says it.
         keep_text(&mut draft, "file_type", file_type, reading);
     }
-    draft.point(reading.words.name("file"), spot.shown);
+    draft.point(reading.words.often.file.clone(), spot.shown);
     let location = location.map(|location| reading.words.value(&location));
-    draft.point(reading.words.name("location"), location);
+    draft.point(reading.words.often.location.clone(), location);
 
     let id = if file.is_some() { Name::from(&*id) } else { key.external_id.clone() };
     let mut observation = Observation::entity(key.clone());
     observation.trust = Trust::Derived;
     draft.say(&mut observation, &mut reading.words);
-    Some((id, Node { known: Known { key, repo: known_repo }, group: spot.group, observation }))
+    Some((id, Node { known: Known { key, repo: known_repo, there: true }, group: spot.group, observation }))
 }
 
 fn keep_text(draft: &mut Draft, field: &str, text: Option<Cow<'_, str>>, reading: &mut Reading<'_>) {
@@ -269,8 +267,8 @@ fn file_path<'s>(
 }
 
 fn describe_file(draft: &mut Draft, path: &Name, reading: &mut Reading<'_>) {
-    draft.prop(reading.words.name("path"), path.into());
-    draft.prop(reading.words.name("name"), basename(path).into());
+    draft.prop(reading.words.often.path.clone(), path.into());
+    draft.prop(reading.words.often.name.clone(), basename(path).into());
 }
 
 fn basename(path: &str) -> &str {

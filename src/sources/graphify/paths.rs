@@ -6,6 +6,7 @@
 //! 1. A path never begins with a slash, has no empty, `.` or `..` component, and lies under the prefix.
 //! 2. A `source_file` from which no such path can be made is shown as it is, and belongs to the group [`NO_FILE`].
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use super::NO_FILE;
@@ -29,8 +30,8 @@ pub(super) struct Spot {
 pub(super) struct Paths {
     prefix: String,
     nowhere: Spot,
-    /// By repository (empty in a graph of one) and `source_file`.
-    known: HashMap<Box<str>, HashMap<Box<str>, Spot>>,
+    /// By `source_file`, in a merged graph behind its repository.
+    known: HashMap<Box<str>, Spot>,
     /// What had to be made of a `source_file`, and why; sorted, so that a report does not depend on the order of rows.
     odd: BTreeMap<(&'static str, Box<str>), Box<str>>,
 }
@@ -48,11 +49,13 @@ impl Paths {
             return self.nowhere.clone();
         };
         let repo = repo.unwrap_or_default();
-        if let Some(spot) = self.known.get(repo).and_then(|known| known.get(source_file)) {
+        let name: Cow<'_, str> =
+            if repo.is_empty() { source_file.into() } else { format!("{repo}\0{source_file}").into() };
+        if let Some(spot) = self.known.get(&*name) {
             return spot.clone();
         }
         let spot = self.work_out(repo, source_file);
-        self.known.entry(repo.into()).or_default().insert(source_file.into(), spot.clone());
+        self.known.insert(name.into(), spot.clone());
         spot
     }
 

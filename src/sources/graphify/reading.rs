@@ -47,7 +47,7 @@ impl<'r> Reading<'r> {
         Reading {
             instance: source.instance.clone(),
             paths: Paths::new(&source.at),
-            words: Words::default(),
+            words: Words::new(),
             groups: Groups::default(),
             report,
             file: &source.file,

@@ -30,13 +30,13 @@ fn a_bad_row_costs_only_itself() {
             "a link without a target",
             good.clone(),
             json!([link, { "source": "a", "relation": "calls" }]),
-            ("graph.json links[1]", "no_end"),
+            ("graph.json links[1]", "incomplete"),
         ),
         (
             "a link without a relation",
             good.clone(),
             json!([{ "source": "a", "target": "b" }, link]),
-            ("graph.json links[0]", "no_end"),
+            ("graph.json links[0]", "incomplete"),
         ),
         (
             "a score above one",

@@ -4,7 +4,9 @@ use serde_json::{Value as Json, json};
 use triglyph::sources::graphify::NO_FILE;
 use triglyph::{Confidence, EntityKey, Observation, Sighted, Trust, Value};
 
-use super::{HYPEREDGE, count, defects, entity, graph, observations, parse_at, parse_json, pointer, prop, sentences};
+use super::{
+    HYPEREDGE, count, defects, entity, graph, observations, parse, parse_at, parse_json, pointer, prop, sentences,
+};
 
 /// Ends stored by old versions are turned around; a caller would show as the called.
 #[test]
@@ -239,4 +241,19 @@ fn odd_paths_are_reported_once() {
     assert_eq!(files, [NO_FILE, "e.py", "home/x/a.py", "src/c.cs"]);
     let d = entity(&parsed, "graphify:node", "d");
     assert_eq!((prop(d, "path"), pointer(d, "file")), (None, Some(&Value::from("../d.py"))));
+}
+
+/// Two files that differ must not bear one revision, and whoever has the file must be able to tell that it is the one.
+#[test]
+fn the_revision_is_the_commit_or_the_digest_of_the_file() {
+    let digest = "sha256:d0c3706befa57baf";
+    for (text, revision) in
+        [(r#"{"nodes":[],"links":[]}"#, digest), (r#"{"nodes":[],"links":[],"built_at_commit":"096c8d4"}"#, "096c8d4")]
+    {
+        assert_eq!(parse(text).revision.as_deref(), Some(revision), "{text}");
+    }
+    for odd in [r#""""#, "null", "7", "{}"] {
+        let revision = parse(format!(r#"{{"nodes":[],"links":[],"built_at_commit":{odd}}}"#)).revision.unwrap();
+        assert!(revision.starts_with("sha256:") && revision.len() == digest.len(), "{odd}: {revision}");
+    }
 }

@@ -239,6 +239,7 @@ fn check_truth(truth: &Truth, parsed: &Parsed) {
     let files: BTreeSet<String> =
         found.files.iter().map(|path| if merged { inside(path) } else { path.clone() }).collect();
     assert_eq!(files.len(), truth.source_files, "{name}: files");
+    assert_eq!(count(parsed, "files"), found.files.len() as u64, "{name}: files counted");
     let homeless = found.nodes.values().filter(|(group, _)| *group.key.group == *NO_FILE).count();
     assert_eq!(homeless, truth.nodes_without_file, "{name}: nodes without a file");
 
