@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Versions below which a package has a known fault that matters here.
-const MINIMA: [(&str, [u64; 3], &str); 2] = [
-    ("rkyv", [0, 8, 17], "earlier versions can accept an archive that reads out of bounds"),
-    ("memmap2", [0, 9, 11], "earlier versions have a soundness fault in mapped ranges"),
+/// Versions below which a package has an advisory that matters here; deny.toml says the same.
+const MINIMA: [(&str, [u64; 3], &str); 4] = [
+    ("rkyv", [0, 8, 17], "RUSTSEC-2026-0001, -0122, -0233, -0234 and -0235: archives insufficiently validated"),
+    ("memmap2", [0, 9, 11], "RUSTSEC-2026-0186"),
+    ("crossbeam-epoch", [0, 9, 20], "an advisory against what came before"),
+    ("arc-swap", [1, 1, 0], "an advisory against what came before"),
 ];
 
 /// Packages that belong to the faces: an argument parser, a terminal, a runtime, a socket, a C library.
@@ -105,13 +107,15 @@ fn what_the_faces_need_stays_with_the_faces() {
 #[test]
 fn packages_are_not_below_their_minima() {
     assert!(numbers("0.8.9") < [0, 8, 17] && numbers("0.8.17+x") == [0, 8, 17] && numbers("1.0.0-rc.1") > [0, 8, 17]);
-    let locked = locked();
+    let (locked, deny) = (locked(), std::fs::read_to_string(root().join("deny.toml")).expect("deny.toml"));
     for (name, minimum, why) in MINIMA {
+        let spec = format!("\"{name}:<{}\"", minimum.map(|part| part.to_string()).join("."));
+        assert!(deny.contains(&spec), "deny.toml should ban {spec}, as this test does");
         for package in locked.get(name).into_iter().flatten() {
             let [major, minor, patch] = minimum;
             assert!(
                 numbers(&package.version) >= minimum,
-                "Cargo.lock has {name} {}; {why}; run `cargo update -p {name} --precise {major}.{minor}.{patch}`",
+                "Cargo.lock has {name} {} ({why}); run `cargo update -p {name} --precise {major}.{minor}.{patch}`",
                 package.version
             );
         }
