@@ -349,6 +349,7 @@ mod tests {
         let mut studio: Vec<&str> = studio.split_whitespace().collect();
         studio.sort_unstable();
         assert_eq!(names(Some("studio")), studio);
+        assert_eq!((ontology.kinds().count(), ontology.relations().count()), (39, 59));
         assert!(ontology.kinds().all(|kind| (kind.zone == Zone::System) == kind.ptype.is_none()));
         assert!(ontology.kinds().all(|kind| kind.declares("name") && kind.declares("status")));
     }

@@ -9,6 +9,7 @@ pub(crate) mod cursor;
 pub mod domain;
 pub mod look;
 pub mod shape;
+pub mod status;
 pub mod subject;
 pub mod time;
 pub mod walk;

@@ -4,7 +4,7 @@
 //! has open. Tables are taken in the order types, relations, groups, rows: a row may name what the same file declares
 //! further down.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use serde::Deserialize;
@@ -24,10 +24,10 @@ const SEEDS: [(&str, &str); 3] = [
 pub(super) fn seeded() -> Result<Ontology, Error> {
     let mut ontology = Ontology {
         types: Vec::new(),
-        relations: Default::default(),
-        above: Default::default(),
+        relations: BTreeMap::new(),
+        above: BTreeMap::new(),
         rows: Vec::new(),
-        groups: Default::default(),
+        groups: BTreeMap::new(),
         everywhere: Vec::new(),
         identifying: Vec::new(),
     };
@@ -66,7 +66,7 @@ struct Tables {
     #[serde(default, rename = "relation")]
     relations: Vec<RelationTable>,
     #[serde(default)]
-    groups: std::collections::BTreeMap<Spanned<String>, Vec<Spanned<String>>>,
+    groups: BTreeMap<Spanned<String>, Vec<Spanned<String>>>,
     #[serde(default, rename = "reference")]
     references: Vec<ReferenceTable>,
 }
@@ -129,15 +129,16 @@ impl Place<'_> {
 
     /// The names of a list, each once and each well-formed.
     fn names(self, list: &[Spanned<String>], shape: Shape) -> Result<Vec<Name>, Error> {
+        self.once(list)?;
+        list.iter().map(|word| self.name(word, shape)).collect()
+    }
+
+    fn once(self, list: &[Spanned<String>]) -> Result<(), Error> {
         let mut seen = BTreeSet::new();
-        list.iter()
-            .map(|word| {
-                if !seen.insert(word.get_ref()) {
-                    return Err(self.refuse(word.span(), format!("{:?} stands twice in this list", word.get_ref())));
-                }
-                self.name(word, shape)
-            })
-            .collect()
+        match list.iter().find(|word| !seen.insert(word.get_ref())) {
+            Some(word) => Err(self.refuse(word.span(), format!("{:?} stands twice in this list", word.get_ref()))),
+            None => Ok(()),
+        }
     }
 
     fn name(self, word: &Spanned<String>, shape: Shape) -> Result<Name, Error> {
@@ -322,10 +323,7 @@ impl Ontology {
             let message = format!("group {group} lists {:?}, which nobody declares{hint}", member.get_ref());
             return Err(place.refuse(member.span(), message));
         }
-        let mut seen = BTreeSet::new();
-        if let Some(member) = members.iter().find(|member| !seen.insert(member.get_ref())) {
-            return Err(place.refuse(member.span(), format!("{:?} stands twice in this list", member.get_ref())));
-        }
+        place.once(members)?;
         self.groups.insert(group, members.iter().map(name).collect());
         Ok(())
     }
@@ -450,6 +448,7 @@ mod tests {
                 "line 3, column 10: parents run in a circle: A → B → A",
             ),
             ("[groups]\nfamily = ['ADR']", "ontology line 2, column 1: group family is declared already"),
+            ("[groups]\nart = ['File', 'File']", "ontology line 2, column 16: \"File\" stands twice in this list"),
             ("[groups]\nart = ['UnityAsset', 'Texure']", "group art lists \"Texure\", which nobody declares"),
             (
                 "[[reference]]\nsources = ['Tikcet']\nrelations = ['BLOCKS']\ntargets = ['any']",
