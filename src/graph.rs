@@ -83,6 +83,7 @@ pub(crate) struct Shared {
     desk: Mutex<Desk>,
     synced: Condvar,
     rebuilding: AtomicBool,
+    digest: Mutex<Option<(Seq, String)>>,
 }
 
 /// Admission to the one rebuild of a scope; ends when dropped.
@@ -117,7 +118,17 @@ impl Graph {
         let published = ArcSwap::new(head.clone());
         let desk = Mutex::new(Desk { head, writer: None, durable, syncing: false, poison: None });
         let synced = Condvar::new();
-        Ok(Graph(Arc::new(Shared { scope, repository, busy_timeout, recovery, published, desk, synced, rebuilding: AtomicBool::new(false) })))
+        Ok(Graph(Arc::new(Shared {
+            scope,
+            repository,
+            busy_timeout,
+            recovery,
+            published,
+            desk,
+            synced,
+            rebuilding: AtomicBool::new(false),
+            digest: Mutex::new(None),
+        })))
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
@@ -231,6 +242,16 @@ impl Graph {
         }
         drop(desk);
         Ok(self.view())
+    }
+
+    /// The last content digest that was computed through this graph, and its sequence.
+    pub(crate) fn last_digest(&self) -> Option<(Seq, String)> {
+        self.0.digest.lock().clone()
+    }
+
+    /// Keeps a content digest for `status` to show.
+    pub(crate) fn keep_digest(&self, seq: Seq, digest: String) {
+        *self.0.digest.lock() = Some((seq, digest));
     }
 
     /// Admits one rebuild at a time.

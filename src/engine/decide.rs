@@ -11,13 +11,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::belief::{Moment, Point, Spoken};
+use super::belief::{Moment, Point};
+use super::draft::{Draft, NEWEST, Reached, Target, same_place};
 use super::state::{Engine, ONTOLOGY_NOTE};
 use super::witnesses::TopicIx;
 use crate::change::{Batch, Change, Edit, GroupRow, Presence, Say, same_instant};
 use crate::error::{Code, Error, did_you_mean};
 use crate::evidence::{Cause, Confidence, GroupKey, Trust, Voice};
-use crate::id::{ChangeId, EntityId, Seq, VoiceIx};
+use crate::id::{ChangeId, EntityId};
 use crate::key::{EntityKey, Name, RelationKey, Topic};
 use crate::observation::{Group, Observation, Sighted};
 use crate::time::{Since, Time};
@@ -33,9 +34,6 @@ pub(crate) struct Decision {
     /// Relations that were observed again and unchanged.
     pub(crate) relations_unchanged: u64,
 }
-
-/// The keys of a place that never make a thing count as changed: a clustering renumbers them on every run.
-const UNCOUNTED: [&str; 3] = ["community", "community_name", "local_community"];
 
 /// The property under which a projected entity keeps what its type doesn't declare.
 const EXTRA: &str = "extra";
@@ -252,7 +250,7 @@ impl Desk<'_> {
                 if of != *key || spoken.contains(&(topic.clone(), record)) {
                     continue;
                 }
-                let at = Moment { valid: self.stamp, recorded: Seq(u64::MAX) };
+                let at = Moment { valid: self.stamp, recorded: NEWEST };
                 let Some(word) = said.presence(at).filter(|word| word.presence == Some(Presence::Present)) else {
                     continue;
                 };
@@ -510,138 +508,4 @@ fn undeclared_prop(name: &Name, kind: &super::ontology::Type) -> Error {
     let declared = kind.immutable_props.iter().chain(&kind.mutable_props).map(|prop| &**prop);
     let message = format!("a {} has no property {name:?}{}", kind.name, did_you_mean(name, declared));
     Error::invalid(message).with_details(serde_json::json!({ "type": kind.name, "property": name }))
-}
-
-/// A place without what never counts as a change.
-pub(crate) fn counted_place(place: &Value) -> Value {
-    match place {
-        Value::Map(map) => {
-            let kept = map.iter().filter(|(name, _)| !UNCOUNTED.contains(&&***name));
-            Value::Map(std::sync::Arc::new(kept.map(|(name, value)| (name.clone(), value.clone())).collect()))
-        }
-        other => other.clone(),
-    }
-}
-
-fn same_place(a: Option<&Value>, b: Option<&Value>) -> bool {
-    a == b || a.map(counted_place) == b.map(counted_place)
-}
-
-/// What a voice should say of its topic from an instant on.
-struct Target {
-    trust: Trust,
-    confidence: Confidence,
-    props: BTreeMap<Name, Value>,
-}
-
-/// The change point that makes a voice say so.
-struct Reached {
-    since: Since,
-    from: Time,
-    trust: Trust,
-    confidence: Confidence,
-    presence: Option<Presence>,
-    props: Vec<(Name, Option<Value>)>,
-}
-
-/// What one voice says of one topic, being changed.
-struct Draft<'a> {
-    engine: &'a Engine,
-    spoken: Spoken,
-    place: Option<Value>,
-    /// Points that the draft added carry names, since new properties have no position yet.
-    added: BTreeMap<ChangeId, Vec<(Name, Option<Value>)>>,
-}
-
-/// Everything that is recorded is known to whoever writes next.
-const NEWEST: Seq = Seq(u64::MAX);
-
-impl<'a> Draft<'a> {
-    fn of(engine: &'a Engine, topic: &Topic, voice: &Voice) -> Draft<'a> {
-        let known = engine.find_topic(topic).zip(engine.witnesses.find_voice(voice));
-        let spoken = known.and_then(|(topic, voice)| engine.history(topic).voice(voice)).cloned();
-        let spoken = spoken.unwrap_or_else(|| Spoken::new(VoiceIx(0)));
-        let place = spoken.place.clone();
-        Draft { engine, spoken, place, added: BTreeMap::new() }
-    }
-
-    fn presence(&self, valid: Time) -> Option<&Point> {
-        self.spoken.presence(Moment { valid, recorded: NEWEST })
-    }
-
-    /// The point that holds a property at an instant, added ones included.
-    fn prop(&self, name: &Name, valid: Time) -> Option<&Point> {
-        let until = self.spoken.points.partition_point(|point| point.from <= valid);
-        let known = self.engine.names.find(name);
-        self.spoken.points[..until].iter().rev().find(|point| {
-            point.unsaid.is_none()
-                && match self.added.get(&point.said) {
-                    Some(props) => props.iter().any(|(of, _)| of == name),
-                    None => known.is_some_and(|known| point.prop(known).is_some()),
-                }
-        })
-    }
-
-    fn value<'b>(&'b self, point: &'b Point, name: &Name) -> Option<&'b Value> {
-        match self.added.get(&point.said) {
-            Some(props) => props.iter().find(|(of, _)| of == name)?.1.as_ref(),
-            None => point.prop(self.engine.names.find(name)?)?,
-        }
-    }
-
-    /// Every property that the voice ever spoke of.
-    fn prop_names(&self) -> BTreeSet<Name> {
-        let known = self.spoken.prop_names().into_iter().map(|ix| self.engine.names.at(ix).clone());
-        known.chain(self.added.values().flatten().map(|(name, _)| name.clone())).collect()
-    }
-
-    /// Takes back every told point whose start isn't in `told`.
-    fn untell(&mut self, told: &BTreeSet<Time>) -> Vec<ChangeId> {
-        let mut changes = Vec::new();
-        for point in &mut self.spoken.points {
-            if point.since != Since::Observed && point.unsaid.is_none() && !told.contains(&point.from) {
-                point.unsaid = Some((Seq::ZERO, None));
-                changes.push(point.said);
-            }
-        }
-        changes
-    }
-
-    /// The change point from `from` on after which the voice says `target`; none if it says so already. A told start
-    /// is itself content: with `exact`, a point must stand right there.
-    fn reach(&mut self, target: &Target, since: Since, from: Time, exact: bool) -> Option<Reached> {
-        let stands = |point: &Point| !exact || (point.from == from && point.since == since);
-        let presence = self.presence(from).is_none_or(|point| {
-            let evidence = (point.presence, point.trust, point.confidence);
-            evidence != (Some(Presence::Present), target.trust, target.confidence) || !stands(point)
-        });
-        let mut props = Vec::new();
-        for name in self.prop_names().iter().chain(target.props.keys()).collect::<BTreeSet<_>>() {
-            let wanted = target.props.get(name);
-            let point = self.prop(name, from);
-            let found = point.and_then(|point| self.value(point, name));
-            if found != wanted {
-                props.push((name.clone(), wanted.cloned()));
-            }
-        }
-        if !presence && props.is_empty() {
-            return None;
-        }
-        let said = ChangeId { seq: NEWEST, index: u32::try_from(self.added.len()).unwrap_or(u32::MAX) };
-        let (trust, confidence) = (target.trust, target.confidence);
-        let presence = presence.then_some(Presence::Present);
-        self.spoken.say(Point {
-            said,
-            since,
-            from,
-            trust,
-            confidence,
-            presence,
-            props: std::sync::Arc::default(),
-            cause: None,
-            unsaid: None,
-        });
-        self.added.insert(said, props.clone());
-        Some(Reached { since, from, trust, confidence, presence, props })
-    }
 }

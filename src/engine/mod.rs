@@ -15,6 +15,7 @@
 
 pub(crate) mod belief;
 pub(crate) mod decide;
+pub(crate) mod draft;
 pub(crate) mod lens;
 pub(crate) mod ontology;
 pub(crate) mod state;

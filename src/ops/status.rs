@@ -182,9 +182,10 @@ fn count(lens: &Lens) -> Counts {
 /// Counts a topic under every source that says it is there.
 fn tally(lens: &Lens, topic: TopicIx, by_source: &mut BTreeMap<Name, u64>) {
     let engine = lens.engine();
-    let speaking = engine.history(topic).voices().iter().filter(|spoken| {
-        spoken.presence(lens.moment()).is_some_and(|point| point.presence == Some(Presence::Present))
-    });
+    let speaking =
+        engine.history(topic).voices().iter().filter(|spoken| {
+            spoken.presence(lens.moment()).is_some_and(|point| point.presence == Some(Presence::Present))
+        });
     let sources: BTreeSet<Name> = speaking
         .map(|spoken| match engine.witnesses.voice_at(spoken.voice) {
             Voice::Author => "author".into(),

@@ -7,7 +7,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::engine::decide::counted_place;
+use crate::engine::draft::counted_place;
 use crate::key::{EntityKey, Name};
 use crate::observation::{Group, Observation, Sighted};
 use crate::sources::{FileEntry, FileKind, SourceFiles};

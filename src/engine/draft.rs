@@ -1,0 +1,156 @@
+//! What one voice says of one topic, being changed: from what it should say to the fewest change points that say it.
+//!
+//! A draft is a copy of the voice's words. It takes back what is no longer told, and for each wanted start finds the
+//! difference to what the voice says there already. Points that the draft adds are seen by what it decides next.
+//!
+//! 1. A told start is content: a word that should begin at a told instant has a point right there. An observed one is
+//!    satisfied by whatever makes the voice say so.
+//! 2. A draft that is asked for what the voice says already adds nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::belief::{Moment, Point, Spoken};
+use super::state::Engine;
+use crate::change::Presence;
+use crate::evidence::{Confidence, Trust, Voice};
+use crate::id::{ChangeId, Seq, VoiceIx};
+use crate::key::{Name, Topic};
+use crate::time::{Since, Time};
+use crate::value::Value;
+
+/// The keys of a place that never make a thing count as changed: a clustering renumbers them on every run.
+const UNCOUNTED: [&str; 3] = ["community", "community_name", "local_community"];
+
+/// A place without what never counts as a change.
+pub(crate) fn counted_place(place: &Value) -> Value {
+    match place {
+        Value::Map(map) => {
+            let kept = map.iter().filter(|(name, _)| !UNCOUNTED.contains(&&***name));
+            Value::Map(std::sync::Arc::new(kept.map(|(name, value)| (name.clone(), value.clone())).collect()))
+        }
+        other => other.clone(),
+    }
+}
+
+pub(super) fn same_place(a: Option<&Value>, b: Option<&Value>) -> bool {
+    a == b || a.map(counted_place) == b.map(counted_place)
+}
+
+/// What a voice should say of its topic from an instant on.
+pub(super) struct Target {
+    pub(super) trust: Trust,
+    pub(super) confidence: Confidence,
+    pub(super) props: BTreeMap<Name, Value>,
+}
+
+/// The change point that makes a voice say so.
+pub(super) struct Reached {
+    pub(super) since: Since,
+    pub(super) from: Time,
+    pub(super) trust: Trust,
+    pub(super) confidence: Confidence,
+    pub(super) presence: Option<Presence>,
+    pub(super) props: Vec<(Name, Option<Value>)>,
+}
+
+/// What one voice says of one topic, being changed.
+pub(super) struct Draft<'a> {
+    engine: &'a Engine,
+    spoken: Spoken,
+    pub(super) place: Option<Value>,
+    /// Points that the draft added carry names, since new properties have no position yet.
+    added: BTreeMap<ChangeId, Vec<(Name, Option<Value>)>>,
+}
+
+/// Everything that is recorded is known to whoever writes next.
+pub(super) const NEWEST: Seq = Seq(u64::MAX);
+
+impl<'a> Draft<'a> {
+    pub(super) fn of(engine: &'a Engine, topic: &Topic, voice: &Voice) -> Draft<'a> {
+        let known = engine.find_topic(topic).zip(engine.witnesses.find_voice(voice));
+        let spoken = known.and_then(|(topic, voice)| engine.history(topic).voice(voice)).cloned();
+        let spoken = spoken.unwrap_or_else(|| Spoken::new(VoiceIx(0)));
+        let place = spoken.place.clone();
+        Draft { engine, spoken, place, added: BTreeMap::new() }
+    }
+
+    pub(super) fn presence(&self, valid: Time) -> Option<&Point> {
+        self.spoken.presence(Moment { valid, recorded: NEWEST })
+    }
+
+    /// The point that holds a property at an instant, added ones included.
+    pub(super) fn prop(&self, name: &Name, valid: Time) -> Option<&Point> {
+        let until = self.spoken.points.partition_point(|point| point.from <= valid);
+        let known = self.engine.names.find(name);
+        self.spoken.points[..until].iter().rev().find(|point| {
+            point.unsaid.is_none()
+                && match self.added.get(&point.said) {
+                    Some(props) => props.iter().any(|(of, _)| of == name),
+                    None => known.is_some_and(|known| point.prop(known).is_some()),
+                }
+        })
+    }
+
+    pub(super) fn value<'b>(&'b self, point: &'b Point, name: &Name) -> Option<&'b Value> {
+        match self.added.get(&point.said) {
+            Some(props) => props.iter().find(|(of, _)| of == name)?.1.as_ref(),
+            None => point.prop(self.engine.names.find(name)?)?,
+        }
+    }
+
+    /// Every property that the voice ever spoke of.
+    pub(super) fn prop_names(&self) -> BTreeSet<Name> {
+        let known = self.spoken.prop_names().into_iter().map(|ix| self.engine.names.at(ix).clone());
+        known.chain(self.added.values().flatten().map(|(name, _)| name.clone())).collect()
+    }
+
+    /// Takes back every told point whose start isn't in `told`.
+    pub(super) fn untell(&mut self, told: &BTreeSet<Time>) -> Vec<ChangeId> {
+        let mut changes = Vec::new();
+        for point in &mut self.spoken.points {
+            if point.since != Since::Observed && point.unsaid.is_none() && !told.contains(&point.from) {
+                point.unsaid = Some((Seq::ZERO, None));
+                changes.push(point.said);
+            }
+        }
+        changes
+    }
+
+    /// The change point from `from` on after which the voice says `target`; none if it says so already. A told start
+    /// is itself content: with `exact`, a point must stand right there.
+    pub(super) fn reach(&mut self, target: &Target, since: Since, from: Time, exact: bool) -> Option<Reached> {
+        let stands = |point: &Point| !exact || (point.from == from && point.since == since);
+        let presence = self.presence(from).is_none_or(|point| {
+            let evidence = (point.presence, point.trust, point.confidence);
+            evidence != (Some(Presence::Present), target.trust, target.confidence) || !stands(point)
+        });
+        let mut props = Vec::new();
+        for name in self.prop_names().iter().chain(target.props.keys()).collect::<BTreeSet<_>>() {
+            let wanted = target.props.get(name);
+            let point = self.prop(name, from);
+            let found = point.and_then(|point| self.value(point, name));
+            if found != wanted {
+                props.push((name.clone(), wanted.cloned()));
+            }
+        }
+        if !presence && props.is_empty() {
+            return None;
+        }
+        let said = ChangeId { seq: NEWEST, index: u32::try_from(self.added.len()).unwrap_or(u32::MAX) };
+        let (trust, confidence) = (target.trust, target.confidence);
+        let presence = presence.then_some(Presence::Present);
+        self.spoken.say(Point {
+            said,
+            since,
+            from,
+            trust,
+            confidence,
+            presence,
+            props: std::sync::Arc::default(),
+            cause: None,
+            unsaid: None,
+        });
+        self.added.insert(said, props.clone());
+        Some(Reached { since, from, trust, confidence, presence, props })
+    }
+}
