@@ -1,0 +1,4 @@
+//! The tests of the library from outside, in one binary.
+
+mod log;
+mod samples;
