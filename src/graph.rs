@@ -1,20 +1,21 @@
 //! The handle of one scope: take a view, commit a batch.
 //!
 //! The newest durable engine stands behind an atomic pointer; taking a view is one load and is never blocked. Writers
-//! line up at one mutex: decide, append, fold. Syncing happens outside it, so that commits of several threads share one
-//! sync: whoever finds no sync under way makes one for everything appended so far, the others wait for it.
+//! line up at one mutex: decide, append, fold. Syncing happens outside it, so that commits of several threads can share a
+//! sync. What was folded and isn't durable yet waits in line to be published.
 //!
 //! 1. A view published for a `Sync` or `Group` commit holds only what is durable.
 //! 2. A commit that was answered with a sequence is in every later view.
 //! 3. After a failed write or sync the graph is poisoned: no further commit, reads go on, and the cause is in every
 //!    refusal. Opening again recovers.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
 
 use crate::change::{Batch, Commit};
@@ -81,7 +82,6 @@ pub(crate) struct Shared {
     recovery: Recovery,
     published: ArcSwap<Engine>,
     desk: Mutex<Desk>,
-    synced: Condvar,
     rebuilding: AtomicBool,
     digest: Mutex<Option<(Seq, String)>>,
 }
@@ -100,8 +100,8 @@ struct Desk {
     /// The engine after the last append: ahead of what is published while a sync is under way.
     head: Arc<Engine>,
     writer: Option<(Box<dyn Writer>, Arc<dyn Syncer>)>,
-    durable: Seq,
-    syncing: bool,
+    /// Engines that are not durable yet, by sequence.
+    waiting: VecDeque<Arc<Engine>>,
     poison: Option<Error>,
 }
 
@@ -114,10 +114,8 @@ impl Graph {
             Ok(())
         })?;
         let head = Arc::new(engine);
-        let durable = head.seq;
         let published = ArcSwap::new(head.clone());
-        let desk = Mutex::new(Desk { head, writer: None, durable, syncing: false, poison: None });
-        let synced = Condvar::new();
+        let desk = Mutex::new(Desk { head, writer: None, waiting: VecDeque::new(), poison: None });
         Ok(Graph(Arc::new(Shared {
             scope,
             repository,
@@ -125,7 +123,6 @@ impl Graph {
             recovery,
             published,
             desk,
-            synced,
             rebuilding: AtomicBool::new(false),
             digest: Mutex::new(None),
         })))
@@ -216,7 +213,11 @@ impl Graph {
         committed.relations = Counts::new(relations, relations_unchanged);
         match durability {
             Durability::Buffered => shared.publish(desk.head.clone()),
-            Durability::Sync | Durability::Group => shared.durable(desk, commit.seq)?,
+            Durability::Sync | Durability::Group => {
+                let head = desk.head.clone();
+                desk.waiting.push_back(head);
+                shared.durable(desk, commit.seq)?;
+            }
         }
         Ok(committed)
     }
@@ -303,7 +304,6 @@ impl Shared {
         })?;
         if let Some(next) = next {
             desk.head = Arc::new(next);
-            desk.durable = desk.head.seq;
             self.publish(desk.head.clone());
         }
         Ok(())
@@ -314,40 +314,31 @@ impl Shared {
         let appended = writer.append(commit);
         appended.inspect_err(|error| {
             // A commit that was too large was refused before a byte was written.
-            if error.code() != Code::TooLarge {
+            if !matches!(error.code(), Code::TooLarge | Code::Conflict) {
                 desk.poison = Some(error.clone());
             }
         })
     }
 
-    /// Waits until `seq` is durable, making the sync where nobody else is.
-    fn durable(&self, mut desk: MutexGuard<'_, Desk>, seq: Seq) -> Result<(), Error> {
-        loop {
-            if desk.durable >= seq {
-                return Ok(());
-            }
-            if let Some(cause) = &desk.poison {
-                return Err(poisoned(cause));
-            }
-            if desk.syncing {
-                self.synced.wait(&mut desk);
-                continue;
-            }
-            let Some(syncer) = desk.writer.as_ref().map(|(_, syncer)| syncer.clone()) else {
-                return Err(Error::invalid("no writer"));
-            };
-            desk.syncing = true;
-            let head = desk.head.clone();
-            let result = MutexGuard::unlocked(&mut desk, || syncer.sync());
-            desk.syncing = false;
-            match result {
-                Ok(()) => {
-                    desk.durable = desk.durable.max(head.seq);
-                    self.publish(head);
+    /// Waits until `seq` is durable, and publishes what is.
+    fn durable(&self, desk: MutexGuard<'_, Desk>, seq: Seq) -> Result<(), Error> {
+        let Some((_, syncer)) = &desk.writer else { return Ok(()) };
+        let syncer = syncer.clone();
+        drop(desk);
+        let synced = syncer.sync(seq);
+        let mut desk = self.desk.lock();
+        match synced {
+            Ok(upto) => {
+                let durable = desk.waiting.partition_point(|engine| engine.seq <= upto);
+                if let Some(newest) = desk.waiting.drain(..durable).next_back() {
+                    self.publish(newest);
                 }
-                Err(error) => desk.poison = Some(error),
+                Ok(())
             }
-            self.synced.notify_all();
+            Err(error) => {
+                desk.poison.get_or_insert_with(|| error.clone());
+                Err(error)
+            }
         }
     }
 

@@ -50,6 +50,12 @@ impl From<String> for Name {
     }
 }
 
+impl From<Arc<str>> for Name {
+    fn from(text: Arc<str>) -> Name {
+        Name(text)
+    }
+}
+
 impl From<&Name> for Name {
     fn from(name: &Name) -> Name {
         name.clone()

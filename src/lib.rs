@@ -1,6 +1,7 @@
 //! Triglyph: an embedded, temporal, governed knowledge graph.
 
 pub mod budget;
+pub mod care;
 pub mod change;
 pub(crate) mod engine;
 pub mod error;
@@ -10,10 +11,12 @@ pub mod id;
 pub(crate) mod index;
 pub mod key;
 pub mod observation;
+pub mod operations;
 pub mod ops;
 pub mod persist;
 pub mod scope;
 pub mod sources;
+pub mod store;
 pub mod time;
 pub mod value;
 
@@ -28,5 +31,6 @@ pub use key::{EntityKey, Name, RelationKey, Topic};
 pub use observation::{Group, Observation, Sighted};
 pub use persist::Durability;
 pub use scope::Scope;
+pub use store::{Options, Store};
 pub use time::{Interval, Since, Time};
 pub use value::{Props, Value};

@@ -60,10 +60,15 @@ impl Scope {
         &self.game
     }
 
-    /// The name of the scope's folder: base32 of 128 bits of SHA-256, the same length whatever the names hold.
-    pub(crate) fn folder(&self) -> String {
+    /// The scope's id in files: 128 bits of SHA-256 over its length-prefixed names.
+    pub(crate) fn digest(&self) -> [u8; 16] {
         let digest = Sha256::digest(length_prefixed(&[&self.workspace, &self.game]));
-        data_encoding::BASE32_NOPAD.encode(&digest[..16]).to_ascii_lowercase()
+        *digest.first_chunk().expect("SHA-256 has 32 bytes")
+    }
+
+    /// The name of the scope's folder: base32 of its digest, the same length whatever the names hold.
+    pub(crate) fn folder(&self) -> String {
+        data_encoding::BASE32_NOPAD.encode(&self.digest()).to_ascii_lowercase()
     }
 }
 

@@ -4,4 +4,6 @@
 
 mod data;
 mod graphify;
+mod log;
+mod samples;
 mod tidy;

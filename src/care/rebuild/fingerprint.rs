@@ -34,7 +34,8 @@ pub(super) fn of_group(group: &Group) -> Name {
 fn line(observation: &Observation) -> String {
     let mut out = String::with_capacity(256);
     let mut field = |text: &str| crate::value::write_text(text, &mut out);
-    let mut key = |key: &EntityKey| [&key.kind, &key.authority, &key.external_id].into_iter().for_each(|part| field(part));
+    let mut key =
+        |key: &EntityKey| [&key.kind, &key.authority, &key.external_id].into_iter().for_each(|part| field(part));
     match &observation.sighted {
         Sighted::Entity(entity) => key(entity),
         Sighted::Relation { source, target, kind, origin } => {
@@ -49,12 +50,8 @@ fn line(observation: &Observation) -> String {
         Since::Unbounded => "unbounded".to_owned(),
         Since::Told(at) => at.micros().to_string(),
     };
-    let head = format!(
-        "|{}|{since}|{}|{}|",
-        observation.record,
-        observation.trust,
-        observation.confidence.millionths()
-    );
+    let head =
+        format!("|{}|{since}|{}|{}|", observation.record, observation.trust, observation.confidence.millionths());
     out.push_str(&head);
     for (name, value) in &observation.props {
         crate::value::write_text(name, &mut out);

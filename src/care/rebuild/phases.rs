@@ -123,8 +123,7 @@ pub fn rebuild(
     progress.end(&report);
     phases.push(report);
     let log_bytes = phases.iter().map(|phase| phase.log_bytes).sum();
-    let mut report =
-        RebuildReport { state: String::new(), seq_before, seq: graph.view().seq(), log_bytes, phases };
+    let mut report = RebuildReport { state: String::new(), seq_before, seq: graph.view().seq(), log_bytes, phases };
     report.state = if report.is_complete() { "complete" } else { "failed" }.into();
     if report.log_bytes > 0 || !report.is_complete() {
         report.log_bytes += note(graph, &report)?;

@@ -77,7 +77,11 @@ fn observe(done: &mut Reconciled, row: Option<&crate::change::GroupRow>, group: 
     let fingerprint = of_group(&group);
     let same = row.filter(|row| row.fingerprint.as_ref() == Some(&fingerprint) && !row.stale);
     let Some(row) = same else {
-        if row.is_some() { done.groups.changed += 1 } else { done.groups.added += 1 }
+        if row.is_some() {
+            done.groups.changed += 1
+        } else {
+            done.groups.added += 1
+        }
         done.edits.push(Edit::Observe { group, fingerprint: Some(fingerprint) });
         return;
     };

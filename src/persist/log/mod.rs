@@ -1,0 +1,53 @@
+//! The log of a scope: every commit, in order, in segments that are only ever appended to.
+//!
+//! A segment begins where its header says: after commit `first - 1`, whose frame has the checksum `chain`. Whatever an
+//! earlier segment holds beyond that commit is *dead*: a torn tail, or frames that the header's writer found there,
+//! could not know to be durable, and wrote again. So nothing is ever truncated, nothing is appended behind garbage, and
+//! no promise rests on bytes that a failed sync left in the cache of the system.
+//!
+//! 1. The live frames of all segments, in the order of their names, have the sequences 1, 2, 3, … and each names the
+//!    checksum of the one before.
+//! 2. A segment appears whole (header and taken-over frames) or not at all, and only once everything that its header
+//!    names is durable.
+//! 3. Only the newest segment is written to, only at its end, and only by the holder of the lock.
+
+pub(crate) mod payload;
+pub(crate) mod reader;
+pub(crate) mod record;
+pub(crate) mod segment;
+pub(crate) mod writer;
+
+use std::io::ErrorKind;
+use std::sync::Arc;
+
+use super::format::Identity;
+use super::medium::{Medium, join};
+use crate::error::Error;
+use segment::SegmentName;
+
+/// Where a log lies and whose it is.
+#[derive(Clone)]
+pub(crate) struct Log {
+    pub(crate) medium: Arc<dyn Medium>,
+    pub(crate) folder: String,
+    pub(crate) identity: Identity,
+}
+
+impl Log {
+    /// The segments that there are, in order.
+    pub(crate) fn segments(&self) -> Result<Vec<SegmentName>, Error> {
+        let names = match self.medium.list(&self.folder) {
+            Ok(names) => names,
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(Error::io(format_args!("listing {}", self.folder), &error)),
+        };
+        let mut segments: Vec<_> = names.iter().filter_map(|name| SegmentName::parse(name)).collect();
+        segments.sort();
+        Ok(segments)
+    }
+
+    /// The path of a segment.
+    pub(crate) fn path(&self, segment: SegmentName) -> String {
+        join(&self.folder, &segment.to_string())
+    }
+}

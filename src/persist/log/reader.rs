@@ -1,0 +1,357 @@
+//! Reading a log up to its last valid frame.
+//!
+//! Where the newest segment stops making sense, one question decides: was the commit that should stand there ever
+//! promised to anybody? It was, if the `writer` record says that the log was durable that far, or if a valid frame
+//! further on says so: then bytes were *damaged*, and reading fails. Otherwise a crash cut the tail off: the tail is
+//! *torn*, and reading ends before it. In older segments everything up to the next header was promised.
+//!
+//! 1. Reading writes nothing, takes no lock, and never holds more than one frame.
+//! 2. No commit is handed out before its frame was found valid and to follow the one before.
+//! 3. A commit that was promised is never left out in silence.
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use std::io;
+
+use super::Log;
+use super::record::{self, Damage, Head};
+use super::segment::{self, HEADER, SegmentName};
+use crate::error::{Code, Error};
+use crate::id::Seq;
+use crate::persist::Torn;
+use crate::persist::medium::{Source, read_full};
+
+/// How much is read ahead: larger reads measured no faster.
+const READ_AHEAD: usize = 256 << 10;
+
+/// The most bytes whose checksum is taken in search of a valid frame behind damage; hostile bytes could ask for more
+/// without end. When it is spent, the tail counts as damaged.
+const SEARCH_BYTES_MAX: u64 = 1 << 30;
+
+/// A place in a log: behind the frame of commit `last`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    pub(crate) segment: SegmentName,
+    pub(crate) offset: u64,
+    pub(crate) last: Seq,
+    /// The checksum of that frame, which the next one must name.
+    pub(crate) chain: u32,
+}
+
+/// What was read.
+pub(crate) struct Reading {
+    /// Behind the last valid frame; `None` when there is no segment with a header.
+    pub(crate) end: Option<Place>,
+    /// Behind the last frame that is known to be durable, in the same segment.
+    pub(crate) durable: Option<Place>,
+    /// The newest segment, even if it has no whole header.
+    pub(crate) newest: Option<SegmentName>,
+    pub(crate) torn: Option<Torn>,
+    pub(crate) segments: usize,
+    pub(crate) frames: u64,
+    pub(crate) bytes: u64,
+}
+
+struct Wanted {
+    after: Seq,
+    durable: Seq,
+    /// The checksum that the frame of commit `after` had when it was read.
+    chain: Option<u32>,
+}
+
+/// Takes the payload of each commit: its head, what it holds, and where it stands (for messages).
+pub(crate) type Each<'a> = &'a mut dyn FnMut(Head, &[u8], &dyn Fn() -> String) -> Result<(), Error>;
+
+impl Log {
+    /// Hands every commit after `after` to `each`, in order.
+    ///
+    /// `durable` is how far the log is known to be durable; it must have been learnt before. `hint` is where an earlier
+    /// reading ended.
+    pub(crate) fn read(&self, after: Seq, durable: Seq, hint: Option<Place>, each: Each<'_>) -> Result<Reading, Error> {
+        let mut segments = self.segments()?;
+        let newest = segments.last().copied();
+        let mut reading =
+            Reading { end: None, durable: None, newest, torn: None, segments: segments.len(), frames: 0, bytes: 0 };
+        let mut durable = durable;
+        if let Some(name) = newest {
+            durable = durable.max(name.previous());
+            let bytes = Segment::open(self, name)?.window.len;
+            if bytes < HEADER {
+                // Too short for a header, so there can't be a frame in it.
+                segments.pop();
+                reading.torn = Some(Torn { file: self.path(name), offset: 0, bytes });
+            }
+        }
+        let hint = hint.filter(|hint| hint.last == after);
+        let resumed = hint.and_then(|hint| {
+            let index = segments.binary_search(&hint.segment).ok()?;
+            let next = segments.get(index.saturating_add(1));
+            next.is_none_or(|next| next.previous() >= after).then_some((index, hint))
+        });
+        let begin = match resumed {
+            Some((index, place)) => {
+                reading.end = Some(place);
+                index
+            }
+            None => match segments.partition_point(|name| name.previous() <= after).checked_sub(1) {
+                Some(index) => index,
+                None if segments.is_empty() && after == Seq::ZERO => 0,
+                None => return Err(self.missing(after, segments.first().copied())),
+            },
+        };
+        let wanted = Wanted { after, durable, chain: hint.map(|hint| hint.chain) };
+        for (index, name) in segments.iter().copied().enumerate().skip(begin) {
+            let until = segments.get(index.saturating_add(1)).map(|next| next.previous());
+            if until.is_some_and(|until| reading.end.is_some_and(|end| end.last >= until)) {
+                continue; // Dead: the next segment begins no later.
+            }
+            self.read_segment(name, until, &wanted, &mut reading, each)?;
+        }
+        let last = reading.end.map_or(Seq::ZERO, |end| end.last);
+        if last < durable.max(after) {
+            return Err(self.lost(last, durable.max(after)));
+        }
+        Ok(reading)
+    }
+
+    fn read_segment(
+        &self,
+        name: SegmentName,
+        until: Option<Seq>,
+        wanted: &Wanted,
+        reading: &mut Reading,
+        each: Each<'_>,
+    ) -> Result<(), Error> {
+        let mut segment = Segment::open(self, name)?;
+        let start = segment.start(self)?;
+        let mut at = match reading.end {
+            Some(end) if end.segment == name => end,
+            Some(end) if end.chain != start.chain => {
+                return Err(Error::new(
+                    Code::Foreign,
+                    format!(
+                        "{}: expected a segment that follows commit {} of checksum {:08x}, found one that follows \
+                         checksum {:08x}; it was written for another log, or the one before it was replaced: restore \
+                         both from one backup",
+                        segment.path, end.last, end.chain, start.chain
+                    ),
+                ));
+            }
+            _ => start,
+        };
+        let path = segment.path.clone();
+        self.same_history(wanted, at)?;
+        reading.durable = Some(at);
+        while until != Some(at.last) {
+            let (head, payload) = match segment.frame(at)? {
+                Ok(frame) => frame,
+                Err(damage) if until.is_some() => return Err(segment.damaged(at, damage)),
+                Err(damage) => match segment.verdict(at, damage, wanted.durable)? {
+                    Verdict::End => break,
+                    Verdict::Torn(torn) => {
+                        reading.torn = Some(torn);
+                        break;
+                    }
+                    Verdict::Damaged => return Err(segment.damaged(at, damage)),
+                    Verdict::Again => continue,
+                },
+            };
+            if head.seq > wanted.after {
+                each(head, payload, &|| format!("{path}: the frame at byte {}", at.offset))?;
+                reading.frames = reading.frames.saturating_add(1);
+            }
+            let bytes = head.total() as u64;
+            reading.bytes = reading.bytes.saturating_add(bytes);
+            let offset = at.offset.saturating_add(bytes);
+            at = Place { segment: name, offset, last: head.seq, chain: head.checksum };
+            self.same_history(wanted, at)?;
+            if at.last <= wanted.durable {
+                reading.durable = Some(at);
+            }
+        }
+        reading.end = Some(at);
+        Ok(())
+    }
+
+    fn missing(&self, after: Seq, oldest: Option<SegmentName>) -> Error {
+        let found = oldest.map_or("no segment".to_owned(), |oldest| oldest.to_string());
+        Error::new(
+            Code::Corrupt,
+            format!(
+                "{}: expected a log segment that begins with commit {} or earlier, found {found}; \
+                 restore the missing segment from a backup",
+                self.folder,
+                after.next()
+            ),
+        )
+    }
+
+    fn lost(&self, last: Seq, durable: Seq) -> Error {
+        Error::new(
+            Code::Corrupt,
+            format!(
+                "{}: expected a log that reaches commit {durable}, which was durable, found the last valid frame at \
+                 commit {last}; {REMEDY}",
+                self.folder
+            ),
+        )
+        .with_details(serde_json::json!({ "last": last, "durable": durable }))
+    }
+
+    /// Refuses to go on from a commit that is another one now.
+    fn same_history(&self, wanted: &Wanted, at: Place) -> Result<(), Error> {
+        let Wanted { after, chain, .. } = *wanted;
+        if at.last == after && chain.is_some_and(|chain| chain != at.chain) {
+            return Err(Error::new(
+                Code::Foreign,
+                format!("{}: commit {after} is no longer the one that was read; open the store again", self.folder),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// What to do about damage.
+const REMEDY: &str = "restore the file from a backup, or salvage the log: that keeps what stands before the damage \
+                      and lists what is lost";
+
+/// What a frame that isn't one means.
+enum Verdict {
+    End,
+    Torn(Torn),
+    Damaged,
+    /// The writer was just about to write it: look again.
+    Again,
+}
+
+struct Segment {
+    name: SegmentName,
+    path: String,
+    window: Window,
+}
+
+impl Segment {
+    fn open(log: &Log, name: SegmentName) -> Result<Segment, Error> {
+        let path = log.path(name);
+        let window = log.medium.open(&path).and_then(Window::new).map_err(|error| Error::io(&path, &error))?;
+        Ok(Segment { name, path, window })
+    }
+
+    /// The place before the first frame, as the header has it.
+    fn start(&mut self, log: &Log) -> Result<Place, Error> {
+        let header = self.window.get(0, HEADER as usize).map_err(|error| Error::io(&self.path, &error))?;
+        let chain = segment::read_header(&self.path, &log.identity, self.name, header)?;
+        Ok(Place { segment: self.name, offset: HEADER, last: self.name.previous(), chain })
+    }
+
+    /// The frame behind `at`.
+    fn frame(&mut self, at: Place) -> Result<Result<(Head, &[u8]), Damage>, Error> {
+        let io = |error: io::Error| Error::io(&self.path, &error);
+        let head = match Head::read(self.window.get(at.offset, record::HEAD).map_err(io)?) {
+            Ok(head) => head,
+            Err(damage) => return Ok(Err(damage)),
+        };
+        let bytes = self.window.get(at.offset, head.total()).map_err(io)?;
+        Ok(head.payload(bytes).and_then(|payload| head.follows(at.last, at.chain).map(|()| (head, payload))))
+    }
+
+    /// What it means that no frame follows `at` in the newest segment.
+    fn verdict(&mut self, at: Place, damage: Damage, durable: Seq) -> Result<Verdict, Error> {
+        let bytes = self.window.len.saturating_sub(at.offset);
+        if bytes == 0 {
+            return Ok(Verdict::End);
+        }
+        let lost = Seq(at.last.0.saturating_add(1));
+        if durable < lost && !self.proves(at.offset, lost)? {
+            return Ok(Verdict::Torn(Torn { file: self.path.clone(), offset: at.offset, bytes }));
+        }
+        // A writer may have finished the frame since we looked; what follows it can't have been there before it was.
+        self.window.forget().map_err(|error| Error::io(&self.path, &error))?;
+        Ok(match self.frame(at)? {
+            Ok(_) => Verdict::Again,
+            Err(again) if again == damage => Verdict::Damaged,
+            Err(_) => Verdict::Again,
+        })
+    }
+
+    /// Whether a valid frame beyond `offset` says that commit `lost` was durable.
+    fn proves(&mut self, offset: u64, lost: Seq) -> Result<bool, Error> {
+        let io = |error: io::Error| Error::io(&self.path, &error);
+        let (mut at, mut budget) = (offset.saturating_add(1), SEARCH_BYTES_MAX);
+        loop {
+            let chunk = self.window.get(at, READ_AHEAD).map_err(io)?;
+            if chunk.len() < record::HEAD {
+                return Ok(false);
+            }
+            let candidates: Vec<usize> = (0..chunk.len())
+                .filter(|i| chunk.get(*i..).is_some_and(|rest| rest.starts_with(&record::MAGIC)))
+                .collect();
+            let whole = chunk.len().saturating_sub(record::MAGIC.len().saturating_sub(1));
+            for candidate in candidates {
+                let candidate = at.saturating_add(candidate as u64);
+                let Ok(head) = Head::read(self.window.get(candidate, record::HEAD).map_err(io)?) else { continue };
+                if head.durable < lost {
+                    continue;
+                }
+                let Some(left) = budget.checked_sub(head.total() as u64) else { return Ok(true) };
+                budget = left;
+                if head.payload(self.window.get(candidate, head.total()).map_err(io)?).is_ok() {
+                    return Ok(true);
+                }
+            }
+            at = at.saturating_add(whole as u64);
+        }
+    }
+
+    fn damaged(&self, at: Place, damage: Damage) -> Error {
+        let lost = at.last.next();
+        Error::new(
+            Code::Corrupt,
+            format!(
+                "{}: damaged at byte {}, where commit {lost} should stand: {damage}; every commit before it is \
+                 intact; {REMEDY}",
+                self.path, at.offset
+            ),
+        )
+        .with_details(serde_json::json!({ "file": self.path, "offset": at.offset, "commit": lost }))
+    }
+}
+
+/// A part of a file, held in memory.
+struct Window {
+    source: Box<dyn Source>,
+    /// The length of the file when we last looked.
+    len: u64,
+    start: u64,
+    held: Vec<u8>,
+}
+
+impl Window {
+    fn new(source: Box<dyn Source>) -> io::Result<Window> {
+        let len = source.len()?;
+        Ok(Window { source, len, start: 0, held: Vec::new() })
+    }
+
+    /// `n` bytes at `offset`, or those before the end of the file.
+    fn get(&mut self, offset: u64, n: usize) -> io::Result<&[u8]> {
+        let left = usize::try_from(self.len.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let n = n.min(left);
+        let held_until = self.start.saturating_add(self.held.len() as u64);
+        if offset < self.start || offset.saturating_add(n as u64) > held_until {
+            self.held.clear();
+            self.held.resize(n.max(READ_AHEAD).min(left), 0);
+            let filled = read_full(&mut *self.source, offset, &mut self.held)?;
+            self.held.truncate(filled);
+            self.start = offset;
+        }
+        let from = usize::try_from(offset.saturating_sub(self.start)).unwrap_or(usize::MAX);
+        let rest = self.held.get(from..).unwrap_or_default();
+        Ok(rest.get(..n).unwrap_or(rest))
+    }
+
+    /// Looks at the file anew.
+    fn forget(&mut self) -> io::Result<()> {
+        self.held.clear();
+        self.len = self.source.len()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,263 @@
+//! A store: a folder of scopes.
+//!
+//! 1. `STORE` and `SCOPE` appear whole or not at all, and are never changed.
+//! 2. A scope's folder is named by a digest; what it is called stands in its `SCOPE`, and both must agree.
+//! 3. Opening a store, listing its scopes and reading them writes nothing.
+
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use super::format::{self, ENVELOPE_BYTES_MAX, Identity, SCOPE, STORE};
+use super::lock::{self, Note, WriterLock};
+use super::log::reader::Place;
+use super::log::writer::LogWriter;
+use super::log::{Log, payload};
+use super::medium::{Medium, join, publish, read_small, write_all};
+use super::{Recovery, Repository, Writer};
+use crate::change::Commit;
+use crate::error::{Code, Error};
+use crate::id::Seq;
+use crate::scope::Scope;
+use crate::time::Time;
+
+/// A segment is sealed before it grows longer than this.
+const SEGMENT_BYTES_MAX: u64 = 64 << 20;
+
+/// How long making a store or a scope waits for another process that does the same.
+const MAKING_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A store on a medium.
+#[derive(Clone)]
+pub struct LocalStore {
+    medium: Arc<dyn Medium>,
+    id: [u8; 16],
+    segment_bytes_max: u64,
+}
+
+impl LocalStore {
+    /// Opens a store. Writes nothing.
+    ///
+    /// # Errors
+    /// `not_found` where there is no store, `corrupt` and `unsupported_version` where `STORE` can't be read.
+    pub fn open(medium: Arc<dyn Medium>) -> Result<LocalStore, Error> {
+        let root = medium.root();
+        if let Err(error) = medium.list("") {
+            return Err(match error.kind() {
+                ErrorKind::NotFound => {
+                    Error::not_found(format!("there is no store at {root}; make one with `triglyph init {root}`"))
+                }
+                ErrorKind::NotADirectory => {
+                    Error::not_found(format!("{root} is a file; a store is a folder, made with `triglyph init PATH`"))
+                }
+                _ => Error::io(format_args!("opening {root}"), &error),
+            });
+        }
+        let Some(bytes) = read_small(&*medium, "STORE", ENVELOPE_BYTES_MAX)? else {
+            return Err(Error::not_found(format!(
+                "{root} is a folder, but not a store: it has no STORE file; make one in an empty folder with \
+                 `triglyph init PATH`"
+            )));
+        };
+        let mut fields = format::unseal("STORE", STORE, &bytes)?;
+        let id = fields.id();
+        if fields.rest() != 0 || bytes.len() != 36 {
+            return Err(Error::new(Code::Corrupt, format!("STORE: expected 36 bytes, found {}", bytes.len())));
+        }
+        Ok(LocalStore { medium, id, segment_bytes_max: SEGMENT_BYTES_MAX })
+    }
+
+    /// Makes a store in a folder that is empty or missing, and opens it.
+    ///
+    /// # Errors
+    /// `conflict` where a store or anything else is there already; what the system says.
+    pub fn create(medium: Arc<dyn Medium>) -> Result<LocalStore, Error> {
+        let root = medium.root();
+        let doing = |error: std::io::Error| Error::io(format_args!("making a store at {root}"), &error);
+        medium.create_folder("").map_err(doing)?;
+        // Looked at before anything is written, so that a folder of something else stays as it is.
+        let refuse = || -> Result<(), Error> {
+            let names = medium.list("").map_err(doing)?;
+            if names.iter().any(|name| name == "STORE") {
+                return Err(Error::new(Code::Conflict, format!("{root} is a store already; open it")));
+            }
+            match names.iter().find(|name| !["lock", "STORE.tmp"].contains(&name.as_str())) {
+                Some(other) => Err(Error::new(
+                    Code::Conflict,
+                    format!("expected an empty folder for a new store, found {other:?} in {root}"),
+                )),
+                None => Ok(()),
+            }
+        };
+        refuse()?;
+        let _lock = making(&*medium)?;
+        refuse()?;
+        let mut id = [0; 16];
+        medium.entropy(&mut id).map_err(doing)?;
+        publish_envelope(&*medium, "", "STORE", &format::seal(STORE, &id))?;
+        LocalStore::open(medium)
+    }
+
+    /// The same store with another bound on the length of a log segment (64 MiB): smaller ones can be collected sooner.
+    pub fn with_segment_bytes_max(mut self, bytes: u64) -> LocalStore {
+        self.segment_bytes_max = bytes;
+        self
+    }
+
+    /// The id that the store got when it was made.
+    pub fn id(&self) -> uuid::Uuid {
+        uuid::Uuid::from_bytes(self.id)
+    }
+
+    /// The scopes that the store holds, sorted.
+    ///
+    /// # Errors
+    /// `corrupt` and `foreign` where a `SCOPE` file can't be what it should be; what the system says.
+    pub fn scopes(&self) -> Result<Vec<Scope>, Error> {
+        let names = self.medium.list("").map_err(|error| Error::io(self.medium.root(), &error))?;
+        let mut scopes = Vec::new();
+        for folder in names.iter().filter(|name| is_scope_folder(name)) {
+            scopes.extend(self.scope_in(folder)?);
+        }
+        scopes.sort();
+        Ok(scopes)
+    }
+
+    /// The durable side of a scope; with `create` it is made where it is missing.
+    ///
+    /// # Errors
+    /// `not_found` where it is missing, `corrupt` and `foreign` as for [`Self::scopes`]; what the system says.
+    pub fn repository(&self, scope: &Scope, create: bool) -> Result<Arc<dyn Repository>, Error> {
+        let folder = scope.folder();
+        match self.scope_in(&folder)? {
+            Some(found) if found != *scope => {
+                return Err(Error::new(
+                    Code::Foreign,
+                    format!("{folder}/SCOPE: expected the scope {scope}, found {found}; the folder was renamed"),
+                ));
+            }
+            Some(_) => {}
+            None if create => self.make_scope(scope, &folder)?,
+            None => return Err(Error::not_found(format!("the store holds no scope {scope}"))),
+        }
+        let log = Log { medium: self.medium.clone(), folder, identity: Identity::new(self.id, scope) };
+        Ok(Arc::new(LocalRepository { log, segment_bytes_max: self.segment_bytes_max, end: Mutex::new(None) }))
+    }
+
+    fn scope_in(&self, folder: &str) -> Result<Option<Scope>, Error> {
+        let path = join(folder, "SCOPE");
+        let Some(bytes) = read_small(&*self.medium, &path, ENVELOPE_BYTES_MAX)? else { return Ok(None) };
+        let mut fields = format::unseal(&path, SCOPE, &bytes)?;
+        let whose = fields.id();
+        let id = fields.id();
+        let mut name = || {
+            let len = usize::from(fields.u16());
+            std::str::from_utf8(fields.take(len)).ok()
+        };
+        let names = name().zip(name());
+        let scope = names.and_then(|(workspace, game)| Scope::new(workspace, game).ok());
+        let Some(scope) = scope.filter(|_| fields.rest() == 0) else {
+            return Err(Error::new(Code::Corrupt, format!("{path}: expected two names and nothing more")));
+        };
+        let mut ids = Vec::from(whose);
+        ids.extend_from_slice(&id);
+        Identity::new(self.id, &scope).check(&path, &mut format::Fields::new(&ids))?;
+        Ok(Some(scope))
+    }
+
+    fn make_scope(&self, scope: &Scope, folder: &str) -> Result<(), Error> {
+        let medium = &*self.medium;
+        let _lock = making(medium)?;
+        if self.scope_in(folder)?.is_some() {
+            return Ok(());
+        }
+        medium.create_folder(folder).map_err(|error| Error::io(format_args!("making {folder}"), &error))?;
+        let mut body = Identity::new(self.id, scope).bytes().to_vec();
+        for name in [scope.workspace(), scope.game()] {
+            // A name of a scope has at most 256 bytes.
+            body.extend_from_slice(&u16::try_from(name.len()).unwrap_or(u16::MAX).to_le_bytes());
+            body.extend_from_slice(name.as_bytes());
+        }
+        publish_envelope(medium, folder, "SCOPE", &format::seal(SCOPE, &body))?;
+        medium.sync_folder("").map_err(|error| Error::io(format_args!("syncing {}", medium.root()), &error))
+    }
+}
+
+fn is_scope_folder(name: &str) -> bool {
+    name.len() == 26 && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+}
+
+/// Held while a store or a scope is made.
+fn making(medium: &dyn Medium) -> Result<Box<dyn super::medium::Lock>, Error> {
+    lock::poll(medium, "lock", MAKING_TIMEOUT)?.ok_or_else(|| {
+        Error::new(Code::Locked, format!("another process is making a scope in {}; try again", medium.root()))
+    })
+}
+
+fn publish_envelope(medium: &dyn Medium, folder: &str, name: &str, bytes: &[u8]) -> Result<(), Error> {
+    publish(medium, folder, name, &mut |sink| {
+        write_all(sink, bytes).map_err(|error| Error::io(format_args!("writing {name}"), &error))
+    })?;
+    Ok(())
+}
+
+struct LocalRepository {
+    log: Log,
+    segment_bytes_max: u64,
+    /// Where the last reading ended.
+    end: Mutex<Option<Place>>,
+}
+
+impl Repository for LocalRepository {
+    fn after(&self, seq: Seq, each: &mut dyn FnMut(Commit) -> Result<(), Error>) -> Result<Recovery, Error> {
+        let hint = *self.end.lock();
+        let log = &self.log;
+        // Read before the log is: what was durable by then must be found in it.
+        let noted = Note::read(&*log.medium, &log.folder, &log.identity).map_or(Seq::ZERO, |note| note.durable);
+        let reading = log.read(seq, noted, hint, &mut |head, bytes, place| {
+            let commit = payload::decode(head.seq, bytes).map_err(|malformed| {
+                Error::new(
+                    Code::Corrupt,
+                    format!(
+                        "{}: its checksum is right, but its content is not, at byte {} of it: {}",
+                        place(),
+                        malformed.offset,
+                        malformed.what
+                    ),
+                )
+            })?;
+            each(commit)
+        })?;
+        *self.end.lock() = reading.end;
+        let last = reading.end.map_or(Seq::ZERO, |end| end.last);
+        let durable = reading.durable.map_or(Seq::ZERO, |durable| durable.last);
+        let (segments, frames, bytes, torn) = (reading.segments, reading.frames, reading.bytes, reading.torn);
+        Ok(Recovery { last, durable, segments, frames, bytes, torn })
+    }
+
+    fn writer(&self, busy_timeout: Duration) -> Result<Box<dyn Writer>, Error> {
+        let log = self.log.clone();
+        let lock = WriterLock::acquire(&log.medium, &log.folder, &log.identity, busy_timeout)?;
+        Ok(Box::new(LogWriter::open(log, lock, self.segment_bytes_max)?))
+    }
+
+    fn now(&self) -> Time {
+        self.log.medium.now()
+    }
+
+    fn entropy(&self, bytes: &mut [u8]) -> Result<(), Error> {
+        self.log.medium.entropy(bytes).map_err(|error| Error::io("reading entropy", &error))
+    }
+
+    fn bytes(&self) -> Result<u64, Error> {
+        let mut bytes = 0;
+        for segment in self.log.segments()? {
+            let path = self.log.path(segment);
+            let len = self.log.medium.open(&path).and_then(|source| source.len());
+            bytes += len.map_err(|error| Error::io(path, &error))?;
+        }
+        Ok(bytes)
+    }
+}
