@@ -3,7 +3,9 @@
 #![allow(unreachable_pub, reason = "a test binary exports nothing")]
 
 mod data;
+mod files;
 mod graphify;
 mod log;
+mod revisions;
 mod samples;
 mod tidy;
