@@ -5,6 +5,7 @@
 mod data;
 mod files;
 mod graphify;
+mod kill;
 mod log;
 mod revisions;
 mod samples;
