@@ -6,6 +6,7 @@ pub mod evidence;
 pub mod id;
 pub mod key;
 pub mod observation;
+pub mod persist;
 pub mod scope;
 pub mod sources;
 pub mod time;

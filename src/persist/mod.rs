@@ -1,0 +1,3 @@
+//! The only code that touches files.
+
+pub mod roots;
