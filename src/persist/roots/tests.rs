@@ -331,8 +331,8 @@ mod on_unix {
     fn no_permission_is_a_reason() {
         let place = Place::new();
         let root = place.root();
-        fs::set_permissions(root.join("plain.txt"), fs::Permissions::from_mode(0)).unwrap();
-        fs::set_permissions(root.join("sub"), fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(root.join("plain.txt"), fs::Permissions::from_mode(0o000)).unwrap();
+        fs::set_permissions(root.join("sub"), fs::Permissions::from_mode(0o000)).unwrap();
         if fs::read(root.join("plain.txt")).is_ok() {
             println!("skipped: this user (root) may read what nobody may");
         } else {
