@@ -1,3 +1,5 @@
+//! Small graphs, and every fact that follows from them, spelled out.
+
 use super::*;
 use crate::observation::Sighted;
 

@@ -1,3 +1,5 @@
+//! The source as a rebuild meets it: what it emits, and what it does with a file that it cannot use.
+
 use std::ops::ControlFlow;
 
 use super::*;
