@@ -30,10 +30,14 @@ fn twins() -> [EntityId; 2] {
 
 /// A code graph in which every node says which round it is of.
 fn code(round: u64) -> Vec<u8> {
-    let node = |n: u64| json!({ "id": format!("n{n}"), "label": format!("n{n}"), "file_type": "code",
-        "source_file": format!("f{}.rs", n % 7), "source_location": "L9", "version": round.to_string() });
-    let link = |n: u64| json!({ "source": format!("n{n}"), "target": format!("n{}", (n * 7 + round) % NODES),
-        "relation": "calls", "confidence": "EXTRACTED", "source_file": format!("f{}.rs", n % 7) });
+    let node = |n: u64| {
+        json!({ "id": format!("n{n}"), "label": format!("n{n}"), "file_type": "code",
+        "source_file": format!("f{}.rs", n % 7), "source_location": "L9", "version": round.to_string() })
+    };
+    let link = |n: u64| {
+        json!({ "source": format!("n{n}"), "target": format!("n{}", (n * 7 + round) % NODES),
+        "relation": "calls", "confidence": "EXTRACTED", "source_file": format!("f{}.rs", n % 7) })
+    };
     let (nodes, links): (Vec<_>, Vec<_>) = (0..NODES).map(|n| (node(n), link(n))).unzip();
     serde_json::to_vec(&json!({ "nodes": nodes, "links": links, "built_at_commit": format!("{round:040}") })).unwrap()
 }
@@ -65,7 +69,7 @@ fn child() {
 fn single(graph: &Graph, round: u64) -> u64 {
     let mut batch = graph.batch().unwrap();
     for id in twins() {
-        let props = vec![("number".into(), Some(Value::Int(round as i64)))];
+        let props = vec![("summary".into(), Some(Value::from(round.to_string())))];
         let (topic, since) = (Topic::Entity(id), Since::Observed);
         batch.push(triglyph::Edit::Fact { topic, props, since, cause: None });
     }
@@ -169,7 +173,7 @@ fn no_promise_is_lost() {
 fn whole(graph: &Graph, when: &str) {
     let list = |request| operation("list_entities").unwrap().call(graph, request, &|| false).unwrap();
     let twins = list(json!({ "type": "Stage" }));
-    assert_eq!(twins["entities"][0]["props"]["number"], twins["entities"][1]["props"]["number"], "{when}");
+    assert_eq!(twins["entities"][0]["props"]["summary"], twins["entities"][1]["props"]["summary"], "{when}");
     let symbols = list(json!({ "limit": 1000 }));
     let rounds: Vec<String> = symbols["entities"]
         .as_array()

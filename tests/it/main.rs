@@ -7,6 +7,7 @@ mod files;
 mod graphify;
 mod kill;
 mod log;
+mod ownership;
 mod revisions;
 mod samples;
 mod tidy;

@@ -75,7 +75,9 @@ fn identities(graph: &Json) -> BTreeMap<String, String> {
         let label = node["label"].as_str().unwrap_or("");
         let stands_for = |file: &&str| {
             let bare = file.strip_suffix(label);
-            node["source_location"] == "L1" && !label.is_empty() && bare.is_some_and(|b| b.is_empty() || b.ends_with('/'))
+            node["source_location"] == "L1"
+                && !label.is_empty()
+                && bare.is_some_and(|b| b.is_empty() || b.ends_with('/'))
         };
         match (file.filter(stands_for), node["repo"].as_str()) {
             (Some(file), Some(repo)) => format!("File repo:{repo}/{file}"),
@@ -107,9 +109,9 @@ fn every_real_graph_is_there_whole() {
         // A hyperedge is an entity with its members as parts; a file that no node stands for is an entity too.
         let hyperedges = truth["hyperedges"].as_u64().unwrap();
         let read = &report.phases[0].read.counts;
-        let members: u64 = json["hyperedges"].as_array().map_or(0, |all| {
-            all.iter().map(|edge| edge["nodes"].as_array().unwrap().len() as u64).sum()
-        });
+        let members: u64 = json["hyperedges"]
+            .as_array()
+            .map_or(0, |all| all.iter().map(|edge| edge["nodes"].as_array().unwrap().len() as u64).sum());
         let entities = truth["nodes"].as_u64().unwrap() + hyperedges + read["files_without_node"];
         assert_eq!(counts["entities"], entities, "{path}");
         assert_eq!(counts["relations"], truth["distinct_srt"].as_u64().unwrap() + members, "{path}");
