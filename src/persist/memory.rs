@@ -157,6 +157,7 @@ impl Memory {
                 cut => tree.apply(&op.cut(cut)),
             }
         }
+        tree.prune();
         Memory::holding(tree)
     }
 
@@ -298,6 +299,12 @@ impl Tree {
             }
             Op::Sync { .. } | Op::SyncFailed { .. } | Op::SyncFolder { .. } => {}
         }
+    }
+
+    /// Drops what no folder leads to.
+    fn prune(&mut self) {
+        let names = self.names.clone();
+        self.names.retain(|path, _| path.is_empty() || names.get(parent(path)) == Some(&Node::Folder));
     }
 
     fn grow(&mut self, file: usize) {

@@ -12,9 +12,9 @@ use parking_lot::Mutex;
 
 use super::format::{self, ENVELOPE_BYTES_MAX, Identity, SCOPE, STORE};
 use super::lock::{self, Note, WriterLock};
-use super::log::reader::Place;
+use super::log::Log;
+use super::log::reader::{Place, Reading};
 use super::log::writer::LogWriter;
-use super::log::{Log, payload};
 use super::medium::{Medium, join, publish, read_small, write_all};
 use super::{Recovery, Repository, Writer};
 use crate::change::Commit;
@@ -216,24 +216,10 @@ impl Repository for LocalRepository {
         let log = &self.log;
         // Read before the log is: what was durable by then must be found in it.
         let noted = Note::read(&*log.medium, &log.folder, &log.identity).map_or(Seq::ZERO, |note| note.durable);
-        let reading = log.read(seq, noted, hint, &mut |head, bytes, place| {
-            let commit = payload::decode(head.seq, bytes).map_err(|malformed| {
-                Error::new(
-                    Code::Corrupt,
-                    format!(
-                        "{}: its checksum is right, but its content is not, at byte {} of it: {}",
-                        place(),
-                        malformed.offset,
-                        malformed.what
-                    ),
-                )
-            })?;
-            each(commit)
-        })?;
+        let reading = log.read(seq, noted, hint, &mut |place, head, bytes| each(log.commit(place, head, bytes)?))?;
         *self.end.lock() = reading.end;
         let last = reading.end.map_or(Seq::ZERO, |end| end.last);
-        let durable = reading.durable.map_or(Seq::ZERO, |durable| durable.last);
-        let (segments, frames, bytes, torn) = (reading.segments, reading.frames, reading.bytes, reading.torn);
+        let Reading { durable, segments, frames, bytes, torn, .. } = reading;
         Ok(Recovery { last, durable, segments, frames, bytes, torn })
     }
 
