@@ -163,7 +163,9 @@ impl Memory {
 
     /// The disk as the death of its process leaves it, power staying on: every op is kept. Locks are free.
     pub fn restart(&self) -> Memory {
-        Memory::holding(self.disk.lock().tree.clone())
+        let disk = self.disk.lock();
+        let record = disk.record.as_ref().map(|_| (disk.tree.clone(), Vec::new()));
+        Memory { disk: Arc::new(Mutex::new(Disk { tree: disk.tree.clone(), record, ..Disk::default() })) }
     }
 
     /// Which of the first `at` ops were not durable by then.

@@ -26,6 +26,9 @@ use crate::time::Time;
 /// A segment is sealed before it grows longer than this.
 const SEGMENT_BYTES_MAX: u64 = 64 << 20;
 
+/// The length of `STORE`.
+const STORE_BYTES: usize = 36;
+
 /// How long making a store or a scope waits for another process that does the same.
 const MAKING_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -61,10 +64,13 @@ impl LocalStore {
                  `triglyph init PATH`"
             )));
         };
-        let mut fields = format::unseal("STORE", STORE, &bytes)?;
+        let mut fields = format::unseal_file("STORE", STORE, &bytes)?;
         let id = fields.id();
-        if fields.rest() != 0 || bytes.len() != 36 {
-            return Err(Error::new(Code::Corrupt, format!("STORE: expected 36 bytes, found {}", bytes.len())));
+        if bytes.len() != STORE_BYTES {
+            return Err(Error::new(
+                Code::Corrupt,
+                format!("STORE: expected {STORE_BYTES} bytes, found {}", bytes.len()),
+            ));
         }
         Ok(LocalStore { medium, id, segment_bytes_max: SEGMENT_BYTES_MAX })
     }
@@ -149,7 +155,7 @@ impl LocalStore {
     fn scope_in(&self, folder: &str) -> Result<Option<Scope>, Error> {
         let path = join(folder, "SCOPE");
         let Some(bytes) = read_small(&*self.medium, &path, ENVELOPE_BYTES_MAX)? else { return Ok(None) };
-        let mut fields = format::unseal(&path, SCOPE, &bytes)?;
+        let mut fields = format::unseal_file(&path, SCOPE, &bytes)?;
         let whose = fields.id();
         let id = fields.id();
         let mut name = || {

@@ -1,6 +1,7 @@
 //! The tests of the library from outside, in one binary.
 
 mod crash;
+mod damage;
 mod faults;
 mod log;
 mod samples;

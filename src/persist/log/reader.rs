@@ -110,11 +110,11 @@ impl Log {
         };
         let wanted = Wanted { after, durable, chain: hint.map(|hint| hint.chain) };
         for (index, name) in segments.iter().copied().enumerate().skip(begin) {
-            let until = segments.get(index.saturating_add(1)).map(|next| next.previous());
-            if until.is_some_and(|until| reading.end.is_some_and(|end| end.last >= until)) {
+            let next = segments.get(index.saturating_add(1)).copied();
+            if next.is_some_and(|next| reading.end.is_some_and(|end| end.last >= next.previous())) {
                 continue; // Dead: the next segment begins no later.
             }
-            self.read_segment(name, until, &wanted, &mut reading, each)?;
+            self.read_segment(name, next, &wanted, &mut reading, each)?;
         }
         let last = reading.end.map_or(Seq::ZERO, |end| end.last);
         if last < durable.max(after) {
@@ -126,7 +126,7 @@ impl Log {
     fn read_segment(
         &self,
         name: SegmentName,
-        until: Option<Seq>,
+        next: Option<SegmentName>,
         wanted: &Wanted,
         reading: &mut Reading,
         each: Each<'_>,
@@ -153,11 +153,10 @@ impl Log {
         }
         self.same_history(wanted, at)?;
         reading.sure = Some(if at.last <= wanted.durable { at } else { start });
-        while until != Some(at.last) {
+        while next.is_none_or(|next| next.previous() != at.last) {
             let (head, payload) = match segment.frame(at)? {
                 Ok(frame) => frame,
-                Err(damage) if until.is_some() => return Err(segment.damaged(at, damage)),
-                Err(damage) => match segment.verdict(at, damage, wanted.durable)? {
+                Err(damage) => match segment.verdict(at, damage, next, wanted.durable)? {
                     Verdict::End => break,
                     Verdict::Torn(torn) => {
                         reading.torn = Some(torn);
@@ -266,9 +265,20 @@ impl Segment {
         Ok(head.payload(bytes).and_then(|payload| head.follows(at.last, at.chain).map(|()| (head, payload))))
     }
 
-    /// What it means that no frame follows `at` in the newest segment.
-    fn verdict(&mut self, at: Place, damage: Damage, durable: Seq) -> Result<Verdict, Error> {
+    /// What it means that no frame follows `at`, where `next` is the segment after this one.
+    fn verdict(
+        &mut self,
+        at: Place,
+        damage: Damage,
+        next: Option<SegmentName>,
+        durable: Seq,
+    ) -> Result<Verdict, Error> {
         let bytes = self.window.len.saturating_sub(at.offset);
+        match next {
+            Some(next) if bytes == 0 => return Err(self.ends_early(at, next)),
+            Some(_) => return Ok(Verdict::Damaged),
+            None => {}
+        }
         if bytes == 0 {
             return Ok(Verdict::End);
         }
@@ -312,6 +322,20 @@ impl Segment {
             }
             at = at.saturating_add(whole as u64);
         }
+    }
+
+    fn ends_early(&self, at: Place, next: SegmentName) -> Error {
+        Error::new(
+            Code::Corrupt,
+            format!(
+                "{}: ends behind commit {}, but the next segment, {next}, follows commit {}; this one was cut, or a \
+                 segment between the two is missing; {REMEDY}",
+                self.path,
+                at.last,
+                next.previous()
+            ),
+        )
+        .with_details(serde_json::json!({ "file": self.path, "offset": at.offset, "commit": at.last.next() }))
     }
 
     fn damaged(&self, at: Place, damage: Damage) -> Error {
