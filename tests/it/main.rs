@@ -2,7 +2,10 @@
 
 #![allow(unreachable_pub, reason = "a test binary exports nothing")]
 
+mod crash;
+mod damage;
 mod data;
+mod faults;
 mod files;
 mod graphify;
 mod kill;
