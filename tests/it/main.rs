@@ -10,6 +10,7 @@ mod files;
 mod graphify;
 mod kill;
 mod log;
+mod operations;
 mod ownership;
 mod revisions;
 mod samples;
