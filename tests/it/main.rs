@@ -8,6 +8,7 @@ mod data;
 mod faults;
 mod files;
 mod graphify;
+mod isolation;
 mod kill;
 mod log;
 mod operations;
