@@ -82,3 +82,8 @@ pub use scope::Scope;
 pub use store::{Options, Store};
 pub use time::{Interval, Since, Time};
 pub use value::{Props, Value};
+
+/// The README's example compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
