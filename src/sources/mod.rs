@@ -9,6 +9,8 @@
 //! 2. The same bytes give the same groups, in any order of the walk.
 //! 3. Every parser has limits (bytes, depth, line length, entries), and meeting one is a defect, not a crash.
 
+pub mod unity;
+
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
