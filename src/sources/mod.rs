@@ -12,6 +12,7 @@
 pub mod graphify;
 pub mod link;
 pub mod ownership;
+pub mod unity;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
