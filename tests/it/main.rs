@@ -16,5 +16,6 @@ mod operations;
 mod ownership;
 mod revisions;
 mod samples;
+mod studio;
 mod tidy;
 mod unity;
