@@ -4,4 +4,6 @@ mod crash;
 mod damage;
 mod faults;
 mod log;
+mod processes;
 mod samples;
+mod store;
