@@ -5,5 +5,6 @@ mod damage;
 mod faults;
 mod log;
 mod processes;
+mod salvage;
 mod samples;
 mod store;
