@@ -3,6 +3,7 @@
 mod crash;
 mod damage;
 mod faults;
+mod format;
 mod log;
 mod processes;
 mod salvage;
