@@ -2,12 +2,12 @@
 
 #![allow(unreachable_pub, reason = "a test binary exports nothing")]
 
+mod bad_input;
 mod crash;
 mod damage;
 mod data;
 mod faults;
 mod files;
-mod folder;
 mod format;
 mod graphify;
 mod isolation;

@@ -1,3 +1,5 @@
+//! Payloads: every change goes through bytes and back, and no bytes break the decoder.
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
