@@ -10,6 +10,7 @@ mod faults;
 mod files;
 mod format;
 mod graphify;
+mod handles;
 mod isolation;
 mod kill;
 mod log;
