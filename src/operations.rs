@@ -70,6 +70,8 @@ pub struct Operation {
     request: fn() -> schemars::Schema,
     answer: fn() -> schemars::Schema,
     call: Call,
+    /// The fields of a request, read off its schema once: making a schema costs more than most operations.
+    fields: OnceLock<Vec<String>>,
 }
 
 /// The function behind an operation: from a graph and a request to an answer.
@@ -107,15 +109,16 @@ impl Operation {
                 self.name, self.example
             )));
         };
-        let schema = self.request_schema();
-        let known: Vec<&str> =
-            schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+        let known = self.fields.get_or_init(|| {
+            let schema = self.request_schema();
+            schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
+        });
         for name in fields.keys() {
-            if !known.contains(&name.as_str()) {
+            if !known.contains(name) {
                 let message = format!(
                     "{} has no field {name:?}{}; its fields are {}",
                     self.name,
-                    did_you_mean(name, known.iter().copied()),
+                    did_you_mean(name, known.iter().map(String::as_str)),
                     known.join(", ")
                 );
                 return Err(Error::invalid(message).with_details(serde_json::json!({ "field": name, "known": known })));
@@ -195,6 +198,7 @@ fn pattern(row: &'static Row) -> Operation {
             let row = row.ok_or_else(|| Error::not_found(format!("no pattern {}", operation.name)))?;
             shown(&run(&lens(graph, &request.look)?, row, &request, interrupt)?)
         },
+        fields: OnceLock::new(),
     }
 }
 
@@ -211,6 +215,7 @@ fn table() -> Vec<Operation> {
                 let request: WalkRequest = operation.read(request)?;
                 shown(&walk(&lens(graph, &request.look)?, &request, interrupt)?)
             },
+            fields: OnceLock::new(),
         },
         Operation {
             name: "owner",
@@ -223,6 +228,7 @@ fn table() -> Vec<Operation> {
                 let request: OwnerRequest = operation.read(request)?;
                 shown(&owner(&lens(graph, &request.look)?, &request, interrupt)?)
             },
+            fields: OnceLock::new(),
         },
         Operation {
             name: "history",
@@ -235,6 +241,7 @@ fn table() -> Vec<Operation> {
                 let request: HistoryRequest = operation.read(request)?;
                 shown(&history(&lens(graph, &request.look)?, &request)?)
             },
+            fields: OnceLock::new(),
         },
         Operation {
             name: "status",
@@ -248,6 +255,7 @@ fn table() -> Vec<Operation> {
                 let stored = Stored { bytes: graph.bytes()?, digest: graph.last_digest() };
                 shown(&status(&lens(graph, &request.look)?, &stored)?)
             },
+            fields: OnceLock::new(),
         },
         Operation {
             name: "digest",
@@ -262,6 +270,7 @@ fn table() -> Vec<Operation> {
                 graph.keep_digest(answer.seq(), answer.found().whole.clone());
                 shown(&answer)
             },
+            fields: OnceLock::new(),
         },
         Operation {
             name: "list_types",
@@ -274,6 +283,7 @@ fn table() -> Vec<Operation> {
                 let request: ListTypesRequest = operation.read(request)?;
                 shown(&list_types(&lens(graph, &Look::default())?, &request)?)
             },
+            fields: OnceLock::new(),
         },
         Operation {
             name: "list_entities",
@@ -286,6 +296,7 @@ fn table() -> Vec<Operation> {
                 let request: ListEntitiesRequest = operation.read(request)?;
                 shown(&list_entities(&lens(graph, &request.look)?, &request)?)
             },
+            fields: OnceLock::new(),
         },
         Operation {
             name: "entity",
@@ -300,6 +311,7 @@ fn table() -> Vec<Operation> {
                 let id = entity(&mut batch, &request);
                 shown(&Created { id, commit: graph.commit(batch, Durability::Sync)? })
             },
+            fields: OnceLock::new(),
         },
     ]
 }
