@@ -383,3 +383,69 @@ fn a_sealed_payload_that_is_none() {
     disk.put(&file, Some(bytes));
     refused(&disk, Code::Corrupt, &["commit 1", "byte 72", "payload"]);
 }
+
+/// What a later segment has taken over or left behind is dead: no damage there may stop a store that is whole.
+#[test]
+fn dead_bytes_are_dead() {
+    let (disk, repository) = made(64 << 20);
+    append(&*repository, [commit(1), commit(2)]);
+    let mut writer = repository.writer(NOW).unwrap();
+    writer.append(&commit(3)).unwrap();
+    drop(writer);
+    // Commit 3 was not synced, and a torn frame stands behind it; then a take of its segment is torn at once.
+    let first = segments(&disk).remove(0);
+    let mut bytes = disk.bytes(&first).unwrap();
+    let live = bounds(&bytes)[2];
+    bytes.extend_from_slice(b"TGf1 torn");
+    disk.put(&first, Some(bytes));
+    drop(repository.writer(NOW).unwrap());
+    let second = path(&disk, "/log-00000000000000000003.tgw");
+    forget(&disk);
+    append(&*repository, [commit(4)]);
+    path(&disk, "/log-00000000000000000003-1.tgw");
+    let whole = |what: &str| {
+        let (commits, recovery) = read(&*open(&disk).unwrap(), 0).unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert!(commits == [1, 2, 3, 4].map(commit) && recovery.torn.is_none(), "{what}: {recovery:?}");
+    };
+    whole("whole");
+    for (file, from) in [(&first, live), (&second, 0)] {
+        let kept = disk.bytes(file).unwrap();
+        for at in from..kept.len() {
+            let mut bytes = kept.clone();
+            bytes[at] ^= 0x40;
+            disk.put(file, Some(bytes));
+            whole(&format!("{file}, byte {at}"));
+        }
+        disk.put(file, Some(kept[..from].to_vec()));
+        whole(file);
+    }
+}
+
+/// A frame of another history of the same store, whole and of the right sequence: only the chain tells.
+#[test]
+fn a_frame_of_another_history() {
+    let (disk, file, log) = small();
+    let other = disk.restart();
+    other.put(&file, None);
+    append(&*open(&other).unwrap(), (1..=7).map(|seq| commit(seq).later()));
+    let theirs = other.bytes(&file).unwrap();
+    let bounds = bounds(&log);
+    assert_eq!(theirs.len(), log.len());
+    for frame in 1..=7 {
+        let range = bounds[frame - 1]..bounds[frame];
+        let mut bytes = log.clone();
+        bytes[range.clone()].copy_from_slice(&theirs[range]);
+        disk.put(&file, Some(bytes));
+        // The first frame follows the same header in both histories; then the second one is the strange one.
+        let strange = frame.max(2);
+        match read(&*open(&disk).unwrap(), 0) {
+            Ok((commits, recovery)) => {
+                assert!(frame == 7 && commits.len() == 6 && recovery.torn.is_some(), "frame {frame}: {recovery:?}");
+            }
+            Err(error) => {
+                let place = format!("where commit {strange} should stand");
+                assert!(error.code() == Code::Corrupt && error.message().contains(&place), "frame {frame}: {error}");
+            }
+        }
+    }
+}

@@ -4,6 +4,7 @@ mod crash;
 mod damage;
 mod faults;
 mod format;
+mod live;
 mod log;
 mod processes;
 mod salvage;
