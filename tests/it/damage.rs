@@ -5,6 +5,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::Index;
 use triglyph::persist::{LocalStore, Memory, Repository};
 use triglyph::{Code, Error, Scope, Seq};
 
@@ -445,6 +448,45 @@ fn a_frame_of_another_history() {
             Err(error) => {
                 let place = format!("where commit {strange} should stand");
                 assert!(error.code() == Code::Corrupt && error.message().contains(&place), "frame {frame}: {error}");
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Bytes cut out, put in and written over, in any place of any file: what is handed out is what was written, from
+    /// the first commit on, and nothing panics.
+    #[test]
+    fn any_damage(
+        edits in vec((any::<Index>(), any::<Index>(), 0..40usize, vec(any::<u8>(), 0..40)), 1..4),
+        noted in any::<bool>(),
+    ) {
+        let (disk, files) = several();
+        let paths: Vec<_> = disk.paths().into_iter().filter(|path| disk.bytes(path).is_some()).collect();
+        prop_assert!(files.len() > 3);
+        for (path, at, cut, put) in edits {
+            let path = path.get(&paths);
+            let mut bytes = disk.bytes(path).unwrap();
+            let at = at.index(bytes.len() + 1);
+            let end = bytes.len().min(at + cut);
+            bytes.splice(at..end, put);
+            disk.put(path, Some(bytes));
+        }
+        if !noted {
+            forget(&disk);
+        }
+        let mut commits = Vec::new();
+        let _ = open(&disk).and_then(|repository| repository.after(Seq(0), &mut |commit| {
+            commits.push(commit);
+            Ok(())
+        }));
+        prop_assert!((1..=16).map(commit).collect::<Vec<_>>().starts_with(&commits));
+        if let Ok(store) = LocalStore::open(Arc::new(disk.clone())) {
+            if let Ok(salvage) = store.salvage(&scope(), NOW) {
+                prop_assert!(salvage.kept.0 >= commits.len() as u64);
+                prop_assert_eq!(read(&*open(&disk).unwrap(), 0).unwrap().1.last, salvage.kept);
             }
         }
     }

@@ -203,7 +203,7 @@ impl Log {
                 "{}: expected a log segment that begins with commit {} or earlier, found {found}; \
                  restore the missing segment from a backup",
                 self.folder,
-                after.next()
+                after.0.saturating_add(1)
             ),
         )
     }
@@ -213,7 +213,7 @@ impl Log {
             Code::Corrupt,
             format!(
                 "{}: expected a log that reaches commit {durable}, which was durable, found the last valid frame at \
-                 commit {last}; {REMEDY}",
+                 commit {last}; {REMEDY} (a copy that was made while somebody wrote looks like this, too)",
                 self.folder
             ),
         )

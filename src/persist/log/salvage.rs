@@ -124,7 +124,7 @@ impl Log {
         }
         let mut commits: Vec<(Seq, Seq)> = Vec::new();
         segment.search(offset.max(HEADER), &|_| true, &mut |head| {
-            match commits.last_mut().filter(|(_, last)| last.next() == head.seq) {
+            match commits.last_mut().filter(|(_, last)| last.0.checked_add(1) == Some(head.seq.0)) {
                 Some((_, last)) => *last = head.seq,
                 None => commits.push((head.seq, head.seq)),
             }
