@@ -94,7 +94,7 @@ pub(crate) fn seal(magic: &[u8; 8], body: &[u8]) -> Vec<u8> {
 /// `corrupt` when it is damaged, `unsupported_version` when another version wrote it.
 pub(crate) fn unseal<'a>(file: &str, magic: &[u8; 8], bytes: &'a [u8]) -> Result<Fields<'a>, Error> {
     let corrupt = |what: String| Error::new(Code::Corrupt, format!("{file}: {what}"));
-    let mut fields = Fields(bytes);
+    let mut fields = Fields::new(bytes);
     let found = fields.take(8);
     if found != magic {
         let (magic, found) = (magic.escape_ascii(), found.escape_ascii());
@@ -120,7 +120,7 @@ pub(crate) fn unseal<'a>(file: &str, magic: &[u8; 8], bytes: &'a [u8]) -> Result
         )
         .with_details(details));
     }
-    Ok(Fields(covered.get(16..).unwrap_or_default()))
+    Ok(Fields::new(covered.get(16..).unwrap_or_default()))
 }
 
 /// The fields of an envelope that is a whole file.
@@ -129,7 +129,7 @@ pub(crate) fn unseal<'a>(file: &str, magic: &[u8; 8], bytes: &'a [u8]) -> Result
 /// As [`unseal`], and `corrupt` when anything follows the envelope.
 pub(crate) fn unseal_file<'a>(file: &str, magic: &[u8; 8], bytes: &'a [u8]) -> Result<Fields<'a>, Error> {
     let fields = unseal(file, magic, bytes)?;
-    let sealed = fields.rest().saturating_add(AROUND);
+    let sealed = fields.rest.len().saturating_add(AROUND);
     if bytes.len() != sealed {
         return Err(Error::new(
             Code::Corrupt,
@@ -139,18 +139,24 @@ pub(crate) fn unseal_file<'a>(file: &str, magic: &[u8; 8], bytes: &'a [u8]) -> R
     Ok(fields)
 }
 
-/// Fixed fields, read in order. Past the end there are zeros: a reader asks in the end
-/// whether the length was right ([`Fields::rest`]).
-pub(crate) struct Fields<'a>(&'a [u8]);
+/// Fixed fields, read in order. Past the end there are zeros, and [`Fields::is_spent`] says so.
+pub(crate) struct Fields<'a> {
+    rest: &'a [u8],
+    short: bool,
+}
 
 impl<'a> Fields<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Fields<'a> {
-        Fields(bytes)
+        Fields { rest: bytes, short: false }
     }
 
+    /// The next `n` bytes; none when there are fewer.
     pub(crate) fn take(&mut self, n: usize) -> &'a [u8] {
-        let (taken, rest) = self.0.split_at_checked(n).unwrap_or((self.0, &[]));
-        self.0 = rest;
+        let (taken, rest) = self.rest.split_at_checked(n).unwrap_or_else(|| {
+            self.short = true;
+            (&[], &[])
+        });
+        self.rest = rest;
         taken
     }
 
@@ -178,8 +184,8 @@ impl<'a> Fields<'a> {
         self.array()
     }
 
-    /// How many bytes are left.
-    pub(crate) fn rest(&self) -> usize {
-        self.0.len()
+    /// Whether the fields that were read are just those that there are.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.rest.is_empty() && !self.short
     }
 }

@@ -39,7 +39,7 @@ impl Note {
         let mut fields = format::unseal_file(&path, WRITER, &bytes).ok()?;
         identity.check(&path, &mut fields).ok()?;
         let (since, durable, process) = (fields.i64(), fields.u64(), fields.u32());
-        (fields.rest() == 0).then_some(Note { since: Time::from_micros(since), durable: Seq(durable), process })
+        fields.is_spent().then_some(Note { since: Time::from_micros(since), durable: Seq(durable), process })
     }
 
     fn bytes(&self, identity: &Identity) -> Vec<u8> {

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use super::format::{self, ENVELOPE_BYTES_MAX, Identity, SCOPE, STORE};
 use super::lock::{self, Note, WriterLock};
 use super::log::Log;
-use super::log::reader::{Place, Reading};
+use super::log::reader::{Hint, Reading};
 use super::log::writer::LogWriter;
 use super::medium::{Medium, join, publish, read_small, write_all};
 use super::{Recovery, Repository, Salvage, Writer};
@@ -25,9 +25,6 @@ use crate::time::Time;
 
 /// A segment is sealed before it grows longer than this.
 const SEGMENT_BYTES_MAX: u64 = 64 << 20;
-
-/// The length of `STORE`.
-const STORE_BYTES: usize = 36;
 
 /// How long making a store or a scope waits for another process that does the same.
 const MAKING_TIMEOUT: Duration = Duration::from_secs(5);
@@ -66,11 +63,8 @@ impl LocalStore {
         };
         let mut fields = format::unseal_file("STORE", STORE, &bytes)?;
         let id = fields.id();
-        if bytes.len() != STORE_BYTES {
-            return Err(Error::new(
-                Code::Corrupt,
-                format!("STORE: expected {STORE_BYTES} bytes, found {}", bytes.len()),
-            ));
+        if !fields.is_spent() {
+            return Err(Error::new(Code::Corrupt, format!("STORE: expected 36 bytes, found {}", bytes.len())));
         }
         Ok(LocalStore { medium, id, segment_bytes_max: SEGMENT_BYTES_MAX })
     }
@@ -137,7 +131,7 @@ impl LocalStore {
     /// `not_found` where it is missing, `corrupt` and `foreign` as for [`Self::scopes`]; what the system says.
     pub fn repository(&self, scope: &Scope, create: bool) -> Result<Arc<dyn Repository>, Error> {
         let log = self.log(scope, create)?;
-        Ok(Arc::new(LocalRepository { log, segment_bytes_max: self.segment_bytes_max, end: Mutex::new(None) }))
+        Ok(Arc::new(LocalRepository { log, segment_bytes_max: self.segment_bytes_max, hint: Mutex::new(None) }))
     }
 
     fn log(&self, scope: &Scope, create: bool) -> Result<Log, Error> {
@@ -182,7 +176,7 @@ impl LocalStore {
         };
         let names = name().zip(name());
         let scope = names.and_then(|(workspace, game)| Scope::new(workspace, game).ok());
-        let Some(scope) = scope.filter(|_| fields.rest() == 0) else {
+        let Some(scope) = scope.filter(|_| fields.is_spent()) else {
             return Err(Error::new(Code::Corrupt, format!("{path}: expected two names and nothing more")));
         };
         let mut ids = Vec::from(whose);
@@ -231,17 +225,17 @@ struct LocalRepository {
     log: Log,
     segment_bytes_max: u64,
     /// Where the last reading ended.
-    end: Mutex<Option<Place>>,
+    hint: Mutex<Option<Hint>>,
 }
 
 impl Repository for LocalRepository {
     fn after(&self, seq: Seq, each: &mut dyn FnMut(Commit) -> Result<(), Error>) -> Result<Recovery, Error> {
-        let hint = *self.end.lock();
+        let hint = *self.hint.lock();
         let log = &self.log;
         // Read before the log is: what was durable by then must be found in it.
         let noted = Note::read(&*log.medium, &log.folder, &log.identity).map_or(Seq::ZERO, |note| note.durable);
         let reading = log.read(seq, noted, hint, &mut |place, head, bytes| each(log.commit(place, head, bytes)?))?;
-        *self.end.lock() = reading.end;
+        *self.hint.lock() = reading.hint;
         let last = reading.end.map_or(Seq::ZERO, |end| end.last);
         let Reading { durable, segments, frames, bytes, torn, .. } = reading;
         Ok(Recovery { last, durable, segments, frames, bytes, torn })

@@ -5,6 +5,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::Index;
 use triglyph::persist::{LocalStore, Memory, Repository};
 use triglyph::{Code, Error, Scope, Seq};
 
@@ -382,4 +385,109 @@ fn a_sealed_payload_that_is_none() {
     bytes[HEADER + 32..HEADER + 36].copy_from_slice(&checksum.to_le_bytes());
     disk.put(&file, Some(bytes));
     refused(&disk, Code::Corrupt, &["commit 1", "byte 72", "payload"]);
+}
+
+/// What a later segment has taken over or left behind is dead: no damage there may stop a store that is whole.
+#[test]
+fn dead_bytes_are_dead() {
+    let (disk, repository) = made(64 << 20);
+    append(&*repository, [commit(1), commit(2)]);
+    let mut writer = repository.writer(NOW).unwrap();
+    writer.append(&commit(3)).unwrap();
+    drop(writer);
+    // Commit 3 was not synced, and a torn frame stands behind it; then a take of its segment is torn at once.
+    let first = segments(&disk).remove(0);
+    let mut bytes = disk.bytes(&first).unwrap();
+    let live = bounds(&bytes)[2];
+    bytes.extend_from_slice(b"TGf1 torn");
+    disk.put(&first, Some(bytes));
+    drop(repository.writer(NOW).unwrap());
+    let second = path(&disk, "/log-00000000000000000003.tgw");
+    forget(&disk);
+    append(&*repository, [commit(4)]);
+    path(&disk, "/log-00000000000000000003-1.tgw");
+    let whole = |what: &str| {
+        let (commits, recovery) = read(&*open(&disk).unwrap(), 0).unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert!(commits == [1, 2, 3, 4].map(commit) && recovery.torn.is_none(), "{what}: {recovery:?}");
+    };
+    whole("whole");
+    for (file, from) in [(&first, live), (&second, 0)] {
+        let kept = disk.bytes(file).unwrap();
+        for at in from..kept.len() {
+            let mut bytes = kept.clone();
+            bytes[at] ^= 0x40;
+            disk.put(file, Some(bytes));
+            whole(&format!("{file}, byte {at}"));
+        }
+        disk.put(file, Some(kept[..from].to_vec()));
+        whole(file);
+    }
+}
+
+/// A frame of another history of the same store, whole and of the right sequence: only the chain tells.
+#[test]
+fn a_frame_of_another_history() {
+    let (disk, file, log) = small();
+    let other = disk.restart();
+    other.put(&file, None);
+    append(&*open(&other).unwrap(), (1..=7).map(|seq| commit(seq).later()));
+    let theirs = other.bytes(&file).unwrap();
+    let bounds = bounds(&log);
+    assert_eq!(theirs.len(), log.len());
+    for frame in 1..=7 {
+        let range = bounds[frame - 1]..bounds[frame];
+        let mut bytes = log.clone();
+        bytes[range.clone()].copy_from_slice(&theirs[range]);
+        disk.put(&file, Some(bytes));
+        // The first frame follows the same header in both histories; then the second one is the strange one.
+        let strange = frame.max(2);
+        match read(&*open(&disk).unwrap(), 0) {
+            Ok((commits, recovery)) => {
+                assert!(frame == 7 && commits.len() == 6 && recovery.torn.is_some(), "frame {frame}: {recovery:?}");
+            }
+            Err(error) => {
+                let place = format!("where commit {strange} should stand");
+                assert!(error.code() == Code::Corrupt && error.message().contains(&place), "frame {frame}: {error}");
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Bytes cut out, put in and written over, in any place of any file: what is handed out is what was written, from
+    /// the first commit on, and nothing panics.
+    #[test]
+    fn any_damage(
+        edits in vec((any::<Index>(), any::<Index>(), 0..40usize, vec(any::<u8>(), 0..40)), 1..4),
+        noted in any::<bool>(),
+    ) {
+        let (disk, files) = several();
+        let paths: Vec<_> = disk.paths().into_iter().filter(|path| disk.bytes(path).is_some()).collect();
+        prop_assert!(files.len() > 3);
+        for (path, at, cut, put) in edits {
+            let path = path.get(&paths);
+            let mut bytes = disk.bytes(path).unwrap();
+            let at = at.index(bytes.len() + 1);
+            let end = bytes.len().min(at + cut);
+            bytes.splice(at..end, put);
+            disk.put(path, Some(bytes));
+        }
+        if !noted {
+            forget(&disk);
+        }
+        let mut commits = Vec::new();
+        let _ = open(&disk).and_then(|repository| repository.after(Seq(0), &mut |commit| {
+            commits.push(commit);
+            Ok(())
+        }));
+        prop_assert!((1..=16).map(commit).collect::<Vec<_>>().starts_with(&commits));
+        if let Ok(store) = LocalStore::open(Arc::new(disk.clone())) {
+            if let Ok(salvage) = store.salvage(&scope(), NOW) {
+                prop_assert!(salvage.kept.0 >= commits.len() as u64);
+                prop_assert_eq!(read(&*open(&disk).unwrap(), 0).unwrap().1.last, salvage.kept);
+            }
+        }
+    }
 }

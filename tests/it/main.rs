@@ -13,6 +13,7 @@ mod graphify;
 mod handles;
 mod isolation;
 mod kill;
+mod live;
 mod log;
 mod nav2;
 mod operations;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use triglyph::persist::memory::Fate;
 use triglyph::persist::{Folder, LocalStore, Memory};
 use triglyph::{Code, Scope, Seq};
 
@@ -124,4 +125,29 @@ fn a_writer_says_where_the_log_ends() {
     assert_eq!(read(&*ours, 0).unwrap().0, [commit(1)]);
     writer.append(&commit(2)).unwrap();
     assert_eq!(read(&*ours, 1).unwrap().0, [commit(2)]);
+}
+
+/// A scope's folder copied from another store, as somebody would who wants to move a scope.
+#[test]
+fn a_scope_of_another_store() {
+    let [one, two] = [(); 2].map(|()| {
+        let disk = Memory::new();
+        LocalStore::create(Arc::new(disk.clone())).unwrap().repository(&scope(), true).unwrap();
+        disk
+    });
+    let path = one.paths().into_iter().find(|path| path.ends_with("/SCOPE")).unwrap();
+    one.put(&path, two.bytes(&path));
+    let error = LocalStore::open(Arc::new(one)).unwrap().repository(&scope(), false).err().unwrap();
+    assert!(error.code() == Code::Foreign && error.message().contains("store id"), "{error}");
+}
+
+/// What was made and answered is there after a power cut, even if nothing was written to it.
+#[test]
+fn what_was_made_stays_made() {
+    let disk = Memory::recording();
+    let cut = |disk: &Memory| disk.crash(usize::MAX, &mut |_, _| Fate::Lost);
+    let store = LocalStore::create(Arc::new(disk.clone())).unwrap();
+    assert_eq!(LocalStore::open(Arc::new(cut(&disk))).unwrap().id(), store.id());
+    store.repository(&scope(), true).unwrap();
+    assert_eq!(LocalStore::open(Arc::new(cut(&disk))).unwrap().scopes().unwrap(), [scope()]);
 }

@@ -38,10 +38,21 @@ pub(crate) struct Place {
     pub(crate) chain: u32,
 }
 
+/// Where an earlier reading ended: the place before its last frame, so that a look at that frame tells whether this is
+/// still the log that was read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hint {
+    before: Place,
+    last: Seq,
+    chain: u32,
+}
+
 /// What was read.
 pub(crate) struct Reading {
     /// Behind the last valid frame; `None` when there is no segment with a header.
     pub(crate) end: Option<Place>,
+    /// For the reading that goes on from there.
+    pub(crate) hint: Option<Hint>,
     /// How far the log is known to be durable.
     pub(crate) durable: Seq,
     /// Behind the last frame of the last segment that is known to be durable, or behind its header.
@@ -69,13 +80,14 @@ impl Log {
     ///
     /// `durable` is how far the log is known to be durable; it must have been learnt before. `hint` is where an earlier
     /// reading ended.
-    pub(crate) fn read(&self, after: Seq, durable: Seq, hint: Option<Place>, each: Each<'_>) -> Result<Reading, Error> {
+    pub(crate) fn read(&self, after: Seq, durable: Seq, hint: Option<Hint>, each: Each<'_>) -> Result<Reading, Error> {
         let mut segments = self.segments()?;
         let newest = segments.last().copied();
         // A segment is begun only once everything before it is durable.
         let durable = durable.max(newest.map_or(Seq::ZERO, SegmentName::previous));
         let mut reading = Reading {
             end: None,
+            hint: None,
             durable,
             sure: None,
             newest,
@@ -94,9 +106,9 @@ impl Log {
         }
         let hint = hint.filter(|hint| hint.last == after);
         let resumed = hint.and_then(|hint| {
-            let index = segments.binary_search(&hint.segment).ok()?;
+            let index = segments.binary_search(&hint.before.segment).ok()?;
             let next = segments.get(index.saturating_add(1));
-            next.is_none_or(|next| next.previous() >= after).then_some((index, hint))
+            next.is_none_or(|next| next.previous() >= after).then_some((index, hint.before))
         });
         let begin = match resumed {
             Some((index, place)) => {
@@ -149,10 +161,8 @@ impl Log {
             }
             _ => start,
         };
-        if segment.window.len < at.offset {
-            return Err(self.rewritten(at.last));
-        }
         self.same_history(wanted, at)?;
+        reading.hint = Some(Hint { before: at, last: at.last, chain: at.chain });
         reading.sure = Some(if at.last <= wanted.durable { at } else { start });
         while next.is_none_or(|next| next.previous() != at.last) {
             let (head, payload) = match segment.frame(at)? {
@@ -170,6 +180,7 @@ impl Log {
             let bytes = head.total() as u64;
             reading.bytes = reading.bytes.saturating_add(bytes);
             let offset = at.offset.saturating_add(bytes);
+            reading.hint = Some(Hint { before: at, last: head.seq, chain: head.checksum });
             at = Place { segment: name, offset, last: head.seq, chain: head.checksum };
             self.same_history(wanted, at)?;
             if at.last > wanted.after {
@@ -192,7 +203,7 @@ impl Log {
                 "{}: expected a log segment that begins with commit {} or earlier, found {found}; \
                  restore the missing segment from a backup",
                 self.folder,
-                after.next()
+                after.0.saturating_add(1)
             ),
         )
     }
@@ -202,7 +213,7 @@ impl Log {
             Code::Corrupt,
             format!(
                 "{}: expected a log that reaches commit {durable}, which was durable, found the last valid frame at \
-                 commit {last}; {REMEDY}",
+                 commit {last}; {REMEDY} (a copy that was made while somebody wrote looks like this, too)",
                 self.folder
             ),
         )
@@ -213,16 +224,12 @@ impl Log {
     fn same_history(&self, wanted: &Wanted, at: Place) -> Result<(), Error> {
         let Wanted { after, chain, .. } = *wanted;
         if at.last == after && chain.is_some_and(|chain| chain != at.chain) {
-            return Err(self.rewritten(after));
+            return Err(Error::new(
+                Code::Foreign,
+                format!("{}: commit {after} is no longer the one that was read; open the store again", self.folder),
+            ));
         }
         Ok(())
-    }
-
-    fn rewritten(&self, seq: Seq) -> Error {
-        Error::new(
-            Code::Foreign,
-            format!("{}: commit {seq} is no longer the one that was read; open the store again", self.folder),
-        )
     }
 }
 

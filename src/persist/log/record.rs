@@ -206,3 +206,79 @@ fn put(frame: &mut [u8], at: usize, bytes: &[u8]) {
         place.copy_from_slice(bytes);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A frame with ten bytes of payload, so two of padding.
+    fn frame() -> Vec<u8> {
+        let mut frame = Vec::new();
+        let fill = |frame: &mut Vec<u8>| {
+            frame.extend_from_slice(b"0123456789");
+            Ok(())
+        };
+        write(&mut frame, Seq(5), Seq(3), 0xabcd, fill).unwrap();
+        frame
+    }
+
+    fn check(bytes: &[u8]) -> Result<&[u8], Damage> {
+        let head = Head::read(bytes)?;
+        let payload = head.payload(bytes)?;
+        head.follows(Seq(4), 0xabcd).map(|()| payload)
+    }
+
+    #[test]
+    fn a_frame_is_what_was_written() {
+        let frame = frame();
+        let head = Head::read(&frame).unwrap();
+        assert_eq!((head.seq, head.durable, head.chain, head.total()), (Seq(5), Seq(3), 0xabcd, 48));
+        assert_eq!(check(&frame), Ok(&b"0123456789"[..]));
+        assert_eq!(check(&[&frame[..], b"more"].concat()), Ok(&b"0123456789"[..]));
+        for cut in 0..frame.len() {
+            assert!(matches!(check(&frame[..cut]), Err(Damage::Short { .. })), "cut at {cut}");
+        }
+    }
+
+    /// Each rule by itself, under a checksum that is right: no rule hides behind another one.
+    #[test]
+    fn each_rule_holds_by_itself() {
+        type Case = (&'static str, fn(&mut Vec<u8>), fn(&Damage) -> bool);
+        let cases: [Case; 7] = [
+            ("magic", |f| f[0] ^= 1, |d| matches!(d, Damage::Magic(_))),
+            ("complement", |f| f[8] ^= 1, |d| matches!(d, Damage::Length { .. })),
+            ("padding", |f| f[47] = 1, |d| matches!(d, Damage::Padding)),
+            ("earlier", |f| f[16] = 4, |d| matches!(d, Damage::Sequence { .. })),
+            ("later", |f| f[16] = 6, |d| matches!(d, Damage::Sequence { .. })),
+            ("chain", |f| f[12] ^= 1, |d| matches!(d, Damage::Chain { .. })),
+            (
+                "too long",
+                |f| {
+                    let length = FRAME_BYTES_MAX as u32 - HEAD as u32 + 1;
+                    f[4..8].copy_from_slice(&length.to_le_bytes());
+                    f[8..12].copy_from_slice(&(!length).to_le_bytes());
+                },
+                |d| matches!(d, Damage::Length { .. }),
+            ),
+        ];
+        for (rule, breaks, expected) in cases {
+            let mut frame = frame();
+            breaks(&mut frame);
+            let checksum = checksum(&frame);
+            frame[CHECKSUM_AT..CHECKSUM_AT + 4].copy_from_slice(&checksum.to_le_bytes());
+            let damage = check(&frame).expect_err(rule);
+            assert!(expected(&damage), "{rule}: {damage}");
+        }
+    }
+
+    #[test]
+    fn the_largest_frame_fits() {
+        let mut frame = Vec::new();
+        let payload = FRAME_BYTES_MAX - HEAD;
+        let mut fill = |n: usize| write(&mut frame, Seq(1), Seq(0), 0, |frame| Ok(frame.resize(HEAD + n, 7)));
+        assert_eq!(fill(payload + 1).unwrap_err().code(), Code::TooLarge);
+        fill(payload).unwrap();
+        assert_eq!(frame.len(), FRAME_BYTES_MAX);
+        assert!(Head::read(&frame).unwrap().payload(&frame).is_ok());
+    }
+}

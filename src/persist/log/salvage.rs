@@ -54,8 +54,7 @@ impl Log {
             return Ok(Salvage { kept: last(good), promised: None, lost: Vec::new() });
         }
         let mut lost = Vec::new();
-        // The newest first: a log whose end is missing is still refused, one with a hole might be misread.
-        for name in self.segments()?.into_iter().rev() {
+        for name in self.segments()? {
             if good.is_none_or(|good| name > good.segment) {
                 lost.extend(self.set_aside(name)?);
             }
@@ -64,9 +63,8 @@ impl Log {
         let (good, _) = self.readable(Seq::ZERO)?;
         let kept = last(good);
         if let Some(Place { segment, offset, .. }) = good {
-            lost.extend(self.lost_in(segment, segment.to_string(), offset)?);
+            lost.splice(0..0, self.lost_in(segment, segment.to_string(), offset)?);
         }
-        lost.reverse();
         for part in &mut lost {
             part.commits.retain(|(_, last)| *last > kept);
             part.commits.iter_mut().for_each(|(first, _)| *first = kept.next().max(*first));
@@ -126,7 +124,7 @@ impl Log {
         }
         let mut commits: Vec<(Seq, Seq)> = Vec::new();
         segment.search(offset.max(HEADER), &|_| true, &mut |head| {
-            match commits.last_mut().filter(|(_, last)| last.next() == head.seq) {
+            match commits.last_mut().filter(|(_, last)| last.0.checked_add(1) == Some(head.seq.0)) {
                 Some((_, last)) => *last = head.seq,
                 None => commits.push((head.seq, head.seq)),
             }

@@ -80,7 +80,7 @@ pub(crate) fn read_header(file: &str, identity: &Identity, name: SegmentName, by
     if name.previous() == Seq::ZERO && chain != record::seed(identity) {
         return Err(Error::new(Code::Corrupt, format!("{file}: a header that follows nothing expected")));
     }
-    if flags != 0 || fields.rest() != 0 {
+    if flags != 0 || !fields.is_spent() {
         return Err(Error::new(Code::Corrupt, format!("{file}: a header of {HEADER} bytes without flags expected")));
     }
     Ok(chain)
@@ -112,6 +112,28 @@ mod tests {
         ] {
             assert_eq!(SegmentName::parse(name), None, "{name}");
         }
+    }
+
+    /// Each rule by itself, under a checksum that is right.
+    #[test]
+    fn headers_are_what_they_should_be() {
+        let identity = Identity { store: [1; 16], scope: [2; 16] };
+        let (one, later) = (SegmentName::after(Seq(0), None), SegmentName::after(Seq(41), None));
+        let seed = record::seed(&identity);
+        let check = |name, bytes: &[u8]| read_header("f", &identity, name, bytes).map_err(|error| error.code());
+        assert_eq!(check(one, &header(&identity, one, seed)), Ok(seed));
+        assert_eq!(check(later, &header(&identity, later, 7)), Ok(7));
+        assert_eq!(header(&identity, later, 7).len() as u64, HEADER);
+        assert_eq!(check(one, &header(&identity, one, 7)), Err(Code::Corrupt), "commit 1 follows nothing");
+        assert_eq!(check(one, &header(&identity, later, 7)), Err(Code::Foreign), "another name");
+        for other in [Identity { store: [3; 16], ..identity }, Identity { scope: [3; 16], ..identity }] {
+            assert_eq!(check(later, &header(&other, later, 7)), Err(Code::Foreign));
+        }
+        let body = &header(&identity, later, 7)[16..68];
+        let flagged = [&body[..48], &[1, 0, 0, 0]].concat();
+        assert_eq!(check(later, &format::seal(LOG, &flagged)), Err(Code::Corrupt), "unknown flags");
+        assert_eq!(check(later, &format::seal(LOG, &body[..48])), Err(Code::Corrupt), "too short");
+        assert_eq!(check(later, &format::seal(LOG, &[body, &[0]].concat())), Err(Code::Corrupt), "too long");
     }
 
     #[test]

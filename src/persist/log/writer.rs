@@ -24,6 +24,9 @@ use crate::persist::lock::{Note, WriterLock};
 use crate::persist::medium::{Sink, publish, read_full, write_all};
 use crate::persist::{Syncer, Writer};
 
+/// How large a buffer waits for the next frame; a larger one is given back.
+const FRAME_BYTES_KEPT: usize = 1 << 20;
+
 /// How much of a segment is copied at once.
 const COPY_BYTES: usize = 1 << 20;
 
@@ -130,6 +133,8 @@ impl Writer for LogWriter {
             self.shared.stop(Error::io(format_args!("writing commit {} to {path}", commit.seq), &error))
         })?;
         let bytes = self.frame.len() as u64;
+        self.frame.clear();
+        self.frame.shrink_to(FRAME_BYTES_KEPT);
         self.end =
             Place { offset: self.end.offset + bytes, last: commit.seq, chain: checksum, segment: self.end.segment };
         self.shared.state.lock().written = commit.seq;
@@ -152,6 +157,12 @@ impl Syncer for Shared {
             if let Some(stopped) = &state.stopped {
                 // Those who waited for the sync that failed hear what failed.
                 return Err(if upto <= stopped.written { stopped.cause.clone() } else { poisoned(&stopped.cause) });
+            }
+            if upto > state.written {
+                return Err(Error::new(
+                    Code::Conflict,
+                    format!("expected a commit that was appended (up to {}), found commit {upto}", state.written),
+                ));
             }
         }
         self.sync_now()
