@@ -8,6 +8,7 @@ pub mod author;
 pub(crate) mod cursor;
 pub mod domain;
 pub mod look;
+pub mod proof;
 pub mod shape;
 pub mod subject;
 pub mod time;
