@@ -77,6 +77,8 @@ pub enum Edit {
         /// Why.
         cause: Option<Cause>,
     },
+    /// A word of the author's, as an export has it.
+    Restate(Restated),
     /// The thing is gone from `since` on, whatever its witnesses say: a tombstone.
     End {
         /// What ends.
@@ -100,6 +102,29 @@ pub enum Edit {
         /// Its text.
         body: Option<Value>,
     },
+}
+
+/// A change point of the author's to be said again as it stands, even about what has gone since.
+///
+/// A host that writes what it means uses [`Edit::Create`], [`Edit::Relate`], [`Edit::Fact`] and [`Edit::End`] instead.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Restated {
+    /// About what.
+    pub topic: Topic,
+    /// The keys of the entity, or of the ends of the relation, where they may be new here.
+    pub keys: Vec<(EntityId, EntityKey)>,
+    /// The memory (document) that the entity comes from.
+    pub source_memory_id: Option<Name>,
+    /// From when on.
+    pub since: Since,
+    /// How sure the author is.
+    pub confidence: Confidence,
+    /// What is said of existence, if anything.
+    pub presence: Option<Presence>,
+    /// The properties it speaks of; `None` says that there is no value.
+    pub props: Vec<(Name, Option<Value>)>,
+    /// Why.
+    pub cause: Option<Cause>,
 }
 
 /// Edits for one scope, taken or refused together.

@@ -48,7 +48,8 @@ pub(crate) struct Point {
 }
 
 impl Point {
-    fn known(&self, recorded: Seq) -> bool {
+    /// Whether it was said by then, and not taken back.
+    pub(crate) fn known(&self, recorded: Seq) -> bool {
         self.said.seq <= recorded && self.unsaid.as_ref().is_none_or(|(seq, _)| *seq > recorded)
     }
 
@@ -99,6 +100,15 @@ impl Spoken {
     /// Its word about existence.
     pub(crate) fn presence(&self, at: Moment) -> Option<&Point> {
         self.holding(at, |point| point.presence.is_some())
+    }
+
+    /// The newest word that holds, unless the voice has said since that its topic is not there.
+    ///
+    /// A voice whose word about existence was taken back may still hold properties.
+    pub(crate) fn still_speaking(&self, valid: Time) -> Option<&Point> {
+        let at = Moment { valid, recorded: Seq(u64::MAX) };
+        let left = self.presence(at).is_some_and(|word| word.presence == Some(Presence::Absent));
+        self.holding(at, |_| !left)
     }
 
     /// Its word about a property, whether or not it still says that the thing is there.

@@ -9,10 +9,14 @@
 //! 2. A batch that asks for nothing new yields no change at all: not one log byte.
 //! 3. One batch says at most one thing about one (topic, voice, aspect, instant).
 
+mod refusals;
+mod restate;
+
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::belief::{Moment, Point, Spoken};
-use super::draft::{Draft, NEWEST, Reached, Target, same_place};
+use super::belief::{Point, Spoken};
+use super::draft::{Draft, NEWEST, Points, Reached, Target, same_place};
 use super::state::{Engine, ONTOLOGY_NOTE, PTYPES_NOTE};
 use super::witnesses::TopicIx;
 use crate::change::{Batch, Change, Edit, GroupRow, Presence, Say, same_instant};
@@ -49,22 +53,18 @@ impl Engine {
             return Err(Error::new(Code::Conflict, message)
                 .with_details(serde_json::json!({ "expected": expected, "found": self.seq })));
         }
-        let mut desk = Desk {
-            engine: self,
-            stamp,
-            decision: Decision::default(),
-            named: BTreeMap::new(),
-            said: BTreeMap::new(),
-            edit: 0,
-        };
+        let mut desk = Desk::new(self, stamp);
         for (index, edit) in batch.edits.iter().enumerate() {
             desk.edit = index;
             desk.decide(edit)
                 .map_err(|error| if batch.edits.len() > 1 { error.at(format!("edit {index}")) } else { error })?;
         }
-        Ok(desk.decision)
+        Ok(desk.decided())
     }
 }
+
+/// A voice speaks of one aspect of a topic (a property, or its existence) from an instant on.
+type Claim = (Topic, Voice, Option<Name>, Time);
 
 /// One batch being decided.
 struct Desk<'a> {
@@ -74,11 +74,38 @@ struct Desk<'a> {
     /// Ids that this batch names.
     named: BTreeMap<EntityId, EntityKey>,
     /// Which edit said something about (topic, voice, aspect) from an instant on.
-    said: BTreeMap<(Topic, Voice, Option<Name>, Time), usize>,
+    said: BTreeMap<Claim, usize>,
+    /// What the present edit said, where it may have to be undone.
+    claimed: Option<Vec<Claim>>,
+    /// The rows of groups, as this batch leaves them.
+    rows: BTreeMap<GroupKey, Option<GroupRow>>,
     edit: usize,
 }
 
-impl Desk<'_> {
+impl<'a> Desk<'a> {
+    fn new(engine: &'a Engine, stamp: Time) -> Desk<'a> {
+        Desk {
+            engine,
+            stamp,
+            decision: Decision::default(),
+            named: BTreeMap::new(),
+            said: BTreeMap::new(),
+            claimed: None,
+            rows: BTreeMap::new(),
+            edit: 0,
+        }
+    }
+
+    /// What all edits come to: their changes, and the rows that are not what they were.
+    fn decided(mut self) -> Decision {
+        for (key, row) in std::mem::take(&mut self.rows) {
+            if self.recorded_row(&key) != row {
+                self.decision.changes.push(Change::Group { key, row });
+            }
+        }
+        self.decision
+    }
+
     fn decide(&mut self, edit: &Edit) -> Result<(), Error> {
         match edit {
             Edit::Observe { group, fingerprint } => self.observe(group, fingerprint.as_ref()),
@@ -102,6 +129,7 @@ impl Desk<'_> {
                 self.relate(key, *confidence, props, *since, cause.as_ref())
             }
             Edit::Fact { topic, props, since, cause } => self.fact(topic, props, *since, cause.as_ref()),
+            Edit::Restate(word) => self.restate(word),
             Edit::End { topic, since, cause } => {
                 self.exists(topic)?;
                 self.author(topic, *since, Confidence::ONE, Some(Presence::Veto), Vec::new(), cause.as_ref())
@@ -114,22 +142,49 @@ impl Desk<'_> {
     // What sources say.
 
     fn observe(&mut self, group: &Group, fingerprint: Option<&Name>) -> Result<(), Error> {
-        let mut words: BTreeMap<(&Sighted, u32), Vec<&Observation>> = BTreeMap::new();
+        let mut sighted: BTreeMap<(&Sighted, u32), Vec<&Observation>> = BTreeMap::new();
         for observation in &group.observations {
-            words.entry((&observation.sighted, observation.record)).or_default().push(observation);
+            sighted.entry((&observation.sighted, observation.record)).or_default().push(observation);
         }
-        let mut spoken: BTreeSet<(Topic, u32)> = BTreeSet::new();
-        for ((sighted, record), mut observations) in words {
-            observations.sort_by_key(|observation| observation.since.from(self.stamp));
+        // A symmetric relation that is seen from either end is one topic, and the word about it one word.
+        let mut words: Vec<((Topic, u32), Vec<&Observation>)> = Vec::with_capacity(sighted.len());
+        let mut places: BTreeMap<(Topic, u32), usize> = BTreeMap::new();
+        for ((sighted, record), observations) in sighted {
+            let told = (self.sight(sighted)?, record);
+            match places.get(&told) {
+                Some(place) => words[*place].1.extend(observations),
+                None => {
+                    places.insert(told.clone(), words.len());
+                    words.push((told, observations));
+                }
+            }
+        }
+        for ((topic, record), mut observations) in words {
+            observations.sort_by(|a, b| self.order(a, b));
             let voice = Voice::Record { group: group.key.clone(), record };
-            let topic = self.sight(sighted)?;
             self.hear(&topic, &voice, &observations)?;
-            spoken.insert((topic, record));
         }
+        let spoken: BTreeSet<(Topic, u32)> = places.into_keys().collect();
         self.withdraw(&group.key, &spoken);
         let row = GroupRow { revision: group.revision.clone(), fingerprint: fingerprint.cloned(), stale: false };
         self.row(&group.key, Some(row));
         Ok(())
+    }
+
+    /// The order of one witness's words about one thing: by start. Where a parser gave two for one start, what they say
+    /// decides, and not which came first.
+    fn order(&self, a: &Observation, b: &Observation) -> Ordering {
+        let canonical = |observation: &Observation| {
+            let mut text = String::new();
+            for (name, value) in &observation.props {
+                crate::value::write_text(name, &mut text);
+                value.write_canonical(&mut text);
+            }
+            text
+        };
+        (a.since.from(self.stamp), a.since, a.trust, a.confidence)
+            .cmp(&(b.since.from(self.stamp), b.since, b.trust, b.confidence))
+            .then_with(|| canonical(a).cmp(&canonical(b)))
     }
 
     /// The topic of what was seen; names it, and the ends of a relation, where they are new.
@@ -189,9 +244,12 @@ impl Desk<'_> {
         }
         // Whatever was observed before, this holds now: the last word whose start has come.
         let holding = wanted.iter().rev().find(|(since, _)| since.from(self.stamp) <= self.stamp);
-        if let Some((_, target)) = holding
-            && let Some(say) = draft.reach(target, Since::Observed, self.stamp, false)
-        {
+        let now = match holding {
+            Some((_, target)) => draft.reach(target, Since::Observed, self.stamp, false),
+            // All that it tells is yet to come.
+            None => draft.leave(self.stamp),
+        };
+        if let Some(say) = now {
             changes.push(self.claim(topic, voice, say)?);
         }
         let place = observations.last().and_then(|observation| observation.place.clone());
@@ -252,10 +310,14 @@ impl Desk<'_> {
                 if spoken.contains(&(topic.clone(), record)) {
                     continue;
                 }
-                let at = Moment { valid: self.stamp, recorded: NEWEST };
-                let Some(word) = said.presence(at).filter(|word| word.presence == Some(Presence::Present)) else {
-                    continue;
-                };
+                // What it told of the time to come was told by nobody.
+                for point in said.points.iter().rev().take_while(|point| point.from > self.stamp) {
+                    if point.known(NEWEST) {
+                        let (change, topic) = (point.said, topic.clone());
+                        self.decision.changes.push(Change::Unsay { change, topic, reason: None });
+                    }
+                }
+                let Some(word) = said.still_speaking(self.stamp) else { continue };
                 self.decision.changes.push(Change::Say(Say {
                     topic,
                     voice: Voice::Record { group: of, record },
@@ -273,14 +335,16 @@ impl Desk<'_> {
     }
 
     fn present_row(&self, key: &GroupKey) -> Option<GroupRow> {
+        self.rows.get(key).cloned().unwrap_or_else(|| self.recorded_row(key))
+    }
+
+    fn recorded_row(&self, key: &GroupKey) -> Option<GroupRow> {
         let group = self.engine.witnesses.find_group(key)?;
         self.engine.witnesses.group_at(group).row(self.engine.seq).cloned()
     }
 
     fn row(&mut self, key: &GroupKey, row: Option<GroupRow>) {
-        if self.present_row(key) != row {
-            self.decision.changes.push(Change::Group { key: key.clone(), row });
-        }
+        self.rows.insert(key.clone(), row);
     }
 
     // What authors say.
@@ -295,9 +359,7 @@ impl Desk<'_> {
         cause: Option<&Cause>,
     ) -> Result<(), Error> {
         let Some(kind) = self.engine.ontology.kind(&key.kind) else {
-            let nearest = self.engine.ontology.nearest_kind(&key.kind);
-            let message = format!("no type {:?} is declared{nearest}", key.kind);
-            return Err(Error::invalid(message).with_details(serde_json::json!({ "type": key.kind })));
+            return Err(self.undeclared_kind(&key.kind));
         };
         if !self.engine.applies(kind) {
             let ptype = kind.ptype.as_deref().unwrap_or_default();
@@ -326,9 +388,14 @@ impl Desk<'_> {
         since: Since,
         cause: Option<&Cause>,
     ) -> Result<(), Error> {
+        // What the author said already may be said again, even where an end has gone since.
+        let topic = Topic::Relation(self.ordered(key.clone()));
+        let author = self.engine.find_topic(&topic).zip(self.engine.witnesses.find_voice(&Voice::Author));
+        let said = author.is_some_and(|(topic, voice)| self.engine.history(topic).voice(voice).is_some());
         let mut kinds = Vec::with_capacity(2);
         for (which, end) in [("source", key.source), ("target", key.target)] {
-            match self.key_of(end).filter(|_| self.named.contains_key(&end) || self.present(&Topic::Entity(end))) {
+            let here = || said || self.named.contains_key(&end) || self.present(&Topic::Entity(end));
+            match self.key_of(end).filter(|_| here()) {
                 Some(key) => kinds.push(key.kind.clone()),
                 None => {
                     let message = format!("the {which} {end} of the relation is not here; create it first");
@@ -336,24 +403,34 @@ impl Desk<'_> {
                 }
             }
         }
-        let ontology = &self.engine.ontology;
-        if ontology.relation(&key.kind).is_none() {
-            let known = ontology.relations().map(|relation| &*relation.name);
-            let message = format!("no relation type {:?} is declared{}", key.kind, did_you_mean(&key.kind, known));
-            return Err(Error::invalid(message).with_details(serde_json::json!({ "type": key.kind })));
-        }
-        if !ontology.can_reference(&kinds[0], &key.kind, &kinds[1]) {
-            let allowed = ontology.allowed(&kinds[0], &kinds[1]);
-            let list = if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") };
-            let message =
-                format!("{} {} {} is not allowed; from {0} to {2} are allowed: {list}", kinds[0], key.kind, kinds[1]);
-            return Err(Error::new(Code::ReferenceNotAllowed, message)
-                .with_details(serde_json::json!({ "source": kinds[0], "target": kinds[1], "allowed": allowed })));
-        }
+        self.allowed(&kinds[0], &key.kind, &kinds[1])?;
         check_props(props)?;
         let props = props.iter().map(|(name, value)| (name.clone(), Some(value.clone()))).collect();
-        let topic = Topic::Relation(self.ordered(key.clone()));
         self.author(&topic, since, confidence, Some(Presence::Present), props, cause)
+    }
+
+    /// Refuses a relation that an author may not write between these types.
+    fn allowed(&self, source: &Name, kind: &Name, target: &Name) -> Result<(), Error> {
+        let ontology = &self.engine.ontology;
+        if ontology.relation(kind).is_none() {
+            let known = ontology.relations().map(|relation| &*relation.name);
+            let message = format!("no relation type {kind:?} is declared{}", did_you_mean(kind, known));
+            return Err(Error::invalid(message).with_details(serde_json::json!({ "type": kind })));
+        }
+        if !ontology.can_reference(source, kind, target) {
+            let allowed = ontology.allowed(source, target);
+            let list = if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") };
+            let message =
+                format!("{source} {kind} {target} is not allowed; from {source} to {target} are allowed: {list}");
+            return Err(Error::new(Code::ReferenceNotAllowed, message)
+                .with_details(serde_json::json!({ "source": source, "target": target, "allowed": allowed })));
+        }
+        Ok(())
+    }
+
+    fn undeclared_kind(&self, kind: &Name) -> Error {
+        let message = format!("no type {kind:?} is declared{}", self.engine.ontology.nearest_kind(kind));
+        Error::invalid(message).with_details(serde_json::json!({ "type": kind }))
     }
 
     fn fact(
@@ -367,8 +444,12 @@ impl Desk<'_> {
         if let Topic::Entity(id) = topic
             && let Some(kind) = self.key_of(*id).and_then(|key| self.engine.ontology.kind(&key.kind))
         {
-            for (name, _) in props {
-                if kind.immutable_props.contains(name) {
+            let draft = Draft::of(self.engine, topic, &Voice::Author);
+            for (name, value) in props {
+                let from = since.from(self.stamp);
+                let same =
+                    draft.prop(name, from, Points::All).and_then(|point| draft.value(point, name)) == value.as_ref();
+                if kind.immutable_props.contains(name) && !same {
                     let message =
                         format!("{name:?} of a {} is immutable; it was set when the entity was created", kind.name);
                     return Err(Error::invalid(message).with_details(serde_json::json!({ "property": name })));
@@ -401,7 +482,10 @@ impl Desk<'_> {
         let trust = Trust::Authoritative;
         let exact = |point: &&Point| since == Since::Observed || (point.from == from && point.since == since);
         props.retain(|(name, value)| {
-            !draft.prop(name, from).filter(exact).is_some_and(|point| draft.value(point, name) == value.as_ref())
+            !draft
+                .prop(name, from, Points::All)
+                .filter(exact)
+                .is_some_and(|point| draft.value(point, name) == value.as_ref())
         });
         let presence = presence.filter(|presence| {
             !draft.presence(from).filter(exact).is_some_and(|point| {
@@ -519,9 +603,13 @@ impl Desk<'_> {
         for aspect in presence.into_iter().chain(say.props.iter().map(|(name, _)| Some(name.clone()))) {
             let what = aspect.as_ref().map_or_else(|| "the existence".to_owned(), |name| format!("property {name:?}"));
             let claim = (say.topic.clone(), say.voice.clone(), aspect, say.from);
-            if let Some(first) = self.said.insert(claim, self.edit) {
-                return Err(same_instant(&say.topic, &what, say.from, first, self.edit));
+            if let Some(first) = self.said.get(&claim) {
+                return Err(same_instant(&say.topic, &what, say.from, *first, self.edit));
             }
+            if let Some(claimed) = &mut self.claimed {
+                claimed.push(claim.clone());
+            }
+            self.said.insert(claim, self.edit);
         }
         Ok(Change::Say(say))
     }

@@ -62,6 +62,13 @@ pub(super) struct Draft<'a> {
     added: BTreeMap<ChangeId, Vec<(Name, Option<Value>)>>,
 }
 
+/// Which points of a draft count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Points {
+    All,
+    Told,
+}
+
 /// Everything that is recorded is known to whoever writes next.
 pub(super) const NEWEST: Seq = Seq(u64::MAX);
 
@@ -79,11 +86,12 @@ impl<'a> Draft<'a> {
     }
 
     /// The point that holds a property at an instant, added ones included.
-    pub(super) fn prop(&self, name: &Name, valid: Time) -> Option<&Point> {
+    pub(super) fn prop(&self, name: &Name, valid: Time, among: Points) -> Option<&Point> {
         let until = self.spoken.points.partition_point(|point| point.from <= valid);
         let known = self.engine.names.find(name);
         self.spoken.points[..until].iter().rev().find(|point| {
             point.unsaid.is_none()
+                && (among == Points::All || point.since != Since::Observed)
                 && match self.added.get(&point.said) {
                     Some(props) => props.iter().any(|(of, _)| of == name),
                     None => known.is_some_and(|known| point.prop(known).is_some()),
@@ -116,20 +124,31 @@ impl<'a> Draft<'a> {
         changes
     }
 
+    /// The change point after which the voice no longer says that its topic is there; none if it says nothing.
+    pub(super) fn leave(&mut self, from: Time) -> Option<Reached> {
+        let word = self.spoken.still_speaking(from)?;
+        let (trust, confidence, presence) = (word.trust, word.confidence, Some(Presence::Absent));
+        Some(Reached { since: Since::Observed, from, trust, confidence, presence, props: Vec::new() })
+    }
+
     /// The change point from `from` on after which the voice says `target`; none if it says so already. A told start
-    /// is itself content: with `exact`, a point must stand right there.
+    /// is itself content: with `exact`, a point must stand right there, and what is told must follow from told points
+    /// alone, whatever was observed before.
     pub(super) fn reach(&mut self, target: &Target, since: Since, from: Time, exact: bool) -> Option<Reached> {
         let stands = |point: &Point| !exact || (point.from == from && point.since == since);
         let presence = self.presence(from).is_none_or(|point| {
             let evidence = (point.presence, point.trust, point.confidence);
             evidence != (Some(Presence::Present), target.trust, target.confidence) || !stands(point)
         });
+        let says = |name: &Name, wanted: Option<&Value>, among: Points| {
+            let point = self.prop(name, from, among);
+            let held = point.and_then(|point| Some((self.value(point, name)?, point.trust, point.confidence)));
+            held == wanted.map(|value| (value, target.trust, target.confidence))
+        };
         let mut props = Vec::new();
         for name in self.prop_names().iter().chain(target.props.keys()).collect::<BTreeSet<_>>() {
             let wanted = target.props.get(name);
-            let point = self.prop(name, from);
-            let found = point.and_then(|point| self.value(point, name));
-            if found != wanted {
+            if !says(name, wanted, Points::All) || exact && !says(name, wanted, Points::Told) {
                 props.push((name.clone(), wanted.cloned()));
             }
         }

@@ -187,7 +187,11 @@ impl Witnesses {
 
     /// Whether what a voice says may be out of date: its group, or its whole source, could not be read last time.
     pub(crate) fn stale(&self, voice: VoiceIx, recorded: Seq) -> bool {
-        let Some(group) = self.group_of(voice).map(|group| self.group_at(group)) else { return false };
+        self.group_of(voice).is_some_and(|group| self.group_stale(self.group_at(group), recorded))
+    }
+
+    /// Whether a group, or its whole source, could not be read last time.
+    pub(crate) fn group_stale(&self, group: &GroupState, recorded: Seq) -> bool {
         let stale = |group: &GroupState| group.row(recorded).is_some_and(|row| row.stale);
         stale(group) || group.whole.is_some_and(|whole| stale(self.group_at(whole)))
     }
