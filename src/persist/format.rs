@@ -123,8 +123,24 @@ pub(crate) fn unseal<'a>(file: &str, magic: &[u8; 8], bytes: &'a [u8]) -> Result
     Ok(Fields(covered.get(16..).unwrap_or_default()))
 }
 
-/// Fixed fields, read in order. Past the end there are zeros: what a length promises is checked by [`unseal`] and by
-/// [`Fields::end`].
+/// The fields of an envelope that is a whole file.
+///
+/// # Errors
+/// As [`unseal`], and `corrupt` when anything follows the envelope.
+pub(crate) fn unseal_file<'a>(file: &str, magic: &[u8; 8], bytes: &'a [u8]) -> Result<Fields<'a>, Error> {
+    let fields = unseal(file, magic, bytes)?;
+    let sealed = fields.rest().saturating_add(AROUND);
+    if bytes.len() != sealed {
+        return Err(Error::new(
+            Code::Corrupt,
+            format!("{file}: expected a file of {sealed} bytes, found {}", bytes.len()),
+        ));
+    }
+    Ok(fields)
+}
+
+/// Fixed fields, read in order. Past the end there are zeros: a reader asks in the end
+/// whether the length was right ([`Fields::rest`]).
 pub(crate) struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {

@@ -36,7 +36,7 @@ impl Note {
     pub(crate) fn read(medium: &dyn Medium, folder: &str, identity: &Identity) -> Option<Note> {
         let path = join(folder, "writer");
         let bytes = read_small(medium, &path, ENVELOPE_BYTES_MAX).ok().flatten()?;
-        let mut fields = format::unseal(&path, WRITER, &bytes).ok()?;
+        let mut fields = format::unseal_file(&path, WRITER, &bytes).ok()?;
         identity.check(&path, &mut fields).ok()?;
         let (since, durable, process) = (fields.i64(), fields.u64(), fields.u32());
         (fields.rest() == 0).then_some(Note { since: Time::from_micros(since), durable: Seq(durable), process })

@@ -157,12 +157,15 @@ impl Memory {
                 cut => tree.apply(&op.cut(cut)),
             }
         }
+        tree.prune();
         Memory::holding(tree)
     }
 
     /// The disk as the death of its process leaves it, power staying on: every op is kept. Locks are free.
     pub fn restart(&self) -> Memory {
-        Memory::holding(self.disk.lock().tree.clone())
+        let disk = self.disk.lock();
+        let record = disk.record.as_ref().map(|_| (disk.tree.clone(), Vec::new()));
+        Memory { disk: Arc::new(Mutex::new(Disk { tree: disk.tree.clone(), record, ..Disk::default() })) }
     }
 
     /// Which of the first `at` ops were not durable by then.
@@ -298,6 +301,12 @@ impl Tree {
             }
             Op::Sync { .. } | Op::SyncFailed { .. } | Op::SyncFolder { .. } => {}
         }
+    }
+
+    /// Drops what no folder leads to.
+    fn prune(&mut self) {
+        let names = self.names.clone();
+        self.names.retain(|path, _| path.is_empty() || names.get(parent(path)) == Some(&Node::Folder));
     }
 
     fn grow(&mut self, file: usize) {

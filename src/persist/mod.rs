@@ -22,6 +22,7 @@ mod lock;
 mod log;
 pub mod medium;
 pub mod memory;
+pub mod roots;
 pub mod store;
 
 use std::sync::Arc;

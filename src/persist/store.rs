@@ -12,9 +12,9 @@ use parking_lot::Mutex;
 
 use super::format::{self, ENVELOPE_BYTES_MAX, Identity, SCOPE, STORE};
 use super::lock::{self, Note, WriterLock};
-use super::log::reader::Place;
+use super::log::Log;
+use super::log::reader::{Place, Reading};
 use super::log::writer::LogWriter;
-use super::log::{Log, payload};
 use super::medium::{Medium, join, publish, read_small, write_all};
 use super::{Recovery, Repository, Writer};
 use crate::change::Commit;
@@ -25,6 +25,9 @@ use crate::time::Time;
 
 /// A segment is sealed before it grows longer than this.
 const SEGMENT_BYTES_MAX: u64 = 64 << 20;
+
+/// The length of `STORE`.
+const STORE_BYTES: usize = 36;
 
 /// How long making a store or a scope waits for another process that does the same.
 const MAKING_TIMEOUT: Duration = Duration::from_secs(5);
@@ -61,10 +64,13 @@ impl LocalStore {
                  `triglyph init PATH`"
             )));
         };
-        let mut fields = format::unseal("STORE", STORE, &bytes)?;
+        let mut fields = format::unseal_file("STORE", STORE, &bytes)?;
         let id = fields.id();
-        if fields.rest() != 0 || bytes.len() != 36 {
-            return Err(Error::new(Code::Corrupt, format!("STORE: expected 36 bytes, found {}", bytes.len())));
+        if bytes.len() != STORE_BYTES {
+            return Err(Error::new(
+                Code::Corrupt,
+                format!("STORE: expected {STORE_BYTES} bytes, found {}", bytes.len()),
+            ));
         }
         Ok(LocalStore { medium, id, segment_bytes_max: SEGMENT_BYTES_MAX })
     }
@@ -149,7 +155,7 @@ impl LocalStore {
     fn scope_in(&self, folder: &str) -> Result<Option<Scope>, Error> {
         let path = join(folder, "SCOPE");
         let Some(bytes) = read_small(&*self.medium, &path, ENVELOPE_BYTES_MAX)? else { return Ok(None) };
-        let mut fields = format::unseal(&path, SCOPE, &bytes)?;
+        let mut fields = format::unseal_file(&path, SCOPE, &bytes)?;
         let whose = fields.id();
         let id = fields.id();
         let mut name = || {
@@ -216,24 +222,10 @@ impl Repository for LocalRepository {
         let log = &self.log;
         // Read before the log is: what was durable by then must be found in it.
         let noted = Note::read(&*log.medium, &log.folder, &log.identity).map_or(Seq::ZERO, |note| note.durable);
-        let reading = log.read(seq, noted, hint, &mut |head, bytes, place| {
-            let commit = payload::decode(head.seq, bytes).map_err(|malformed| {
-                Error::new(
-                    Code::Corrupt,
-                    format!(
-                        "{}: its checksum is right, but its content is not, at byte {} of it: {}",
-                        place(),
-                        malformed.offset,
-                        malformed.what
-                    ),
-                )
-            })?;
-            each(commit)
-        })?;
+        let reading = log.read(seq, noted, hint, &mut |place, head, bytes| each(log.commit(place, head, bytes)?))?;
         *self.end.lock() = reading.end;
         let last = reading.end.map_or(Seq::ZERO, |end| end.last);
-        let durable = reading.durable.map_or(Seq::ZERO, |durable| durable.last);
-        let (segments, frames, bytes, torn) = (reading.segments, reading.frames, reading.bytes, reading.torn);
+        let Reading { durable, segments, frames, bytes, torn, .. } = reading;
         Ok(Recovery { last, durable, segments, frames, bytes, torn })
     }
 

@@ -10,6 +10,8 @@
 //! 3. Every parser has limits (bytes, depth, line length, entries), and meeting one is a defect, not a crash.
 
 pub mod graphify;
+pub mod link;
+pub mod ownership;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

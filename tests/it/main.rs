@@ -2,8 +2,15 @@
 
 #![allow(unreachable_pub, reason = "a test binary exports nothing")]
 
+mod crash;
+mod damage;
 mod data;
+mod faults;
+mod files;
 mod graphify;
+mod kill;
 mod log;
+mod ownership;
+mod revisions;
 mod samples;
 mod tidy;

@@ -14,6 +14,7 @@ use crate::graph::{Counts, Graph};
 use crate::key::Name;
 use crate::ops::proof::digest;
 use crate::persist::Durability;
+use crate::sources::link::LINK;
 use crate::sources::{Parsed, Progress, Report, Source, SourceFiles};
 use crate::value::Value;
 
@@ -118,7 +119,7 @@ pub fn rebuild(
         progress.end(&report);
         phases.push(report);
     }
-    progress.begin(Phase::Link.as_str(), linking::INSTANCE);
+    progress.begin(Phase::Link.as_str(), LINK);
     let report = link(graph)?;
     progress.end(&report);
     phases.push(report);
@@ -172,9 +173,7 @@ fn all_stale() -> Parsed {
 
 /// The phase `link`.
 fn link(graph: &Graph) -> Result<PhaseReport, Error> {
-    let (groups, read) = linking::link(&graph.view());
-    let parsed = Parsed { groups, report: read, ..Parsed::default() };
-    commit(graph, Phase::Link, &linking::INSTANCE.into(), parsed, None)
+    commit(graph, Phase::Link, &LINK.into(), linking::link(&graph.view()), None)
 }
 
 /// Commits the difference between what a source says and what the graph knows.

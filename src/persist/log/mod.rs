@@ -22,8 +22,16 @@ use std::sync::Arc;
 
 use super::format::Identity;
 use super::medium::{Medium, join};
-use crate::error::Error;
+use crate::change::Commit;
+use crate::error::{Code, Error};
+use payload::Malformed;
+use reader::Place;
+use record::Head;
 use segment::SegmentName;
+
+/// What to do about damage.
+const REMEDY: &str = "restore the file from a backup, or salvage the log: that keeps what stands before the damage \
+                      and lists what is lost";
 
 /// Where a log lies and whose it is.
 #[derive(Clone)]
@@ -49,5 +57,20 @@ impl Log {
     /// The path of a segment.
     pub(crate) fn path(&self, segment: SegmentName) -> String {
         join(&self.folder, &segment.to_string())
+    }
+
+    /// The commit of a frame; `place` is behind it.
+    pub(crate) fn commit(&self, place: Place, head: Head, bytes: &[u8]) -> Result<Commit, Error> {
+        payload::decode(head.seq, bytes).map_err(|malformed| {
+            let (file, seq) = (self.path(place.segment), head.seq);
+            let (begin, Malformed { offset, what }) = (place.offset.saturating_sub(head.total() as u64), malformed);
+            Error::new(
+                Code::Corrupt,
+                format!(
+                    "{file}: commit {seq}, whose frame begins at byte {begin}, can't be read at byte {offset} of its \
+                     payload: {what}; it was not written by this version of Triglyph, or in bad memory: {REMEDY}"
+                ),
+            )
+        })
     }
 }

@@ -12,9 +12,9 @@
 
 use std::io;
 
-use super::Log;
 use super::record::{self, Damage, Head};
 use super::segment::{self, HEADER, SegmentName};
+use super::{Log, REMEDY};
 use crate::error::{Code, Error};
 use crate::id::Seq;
 use crate::persist::Torn;
@@ -41,8 +41,10 @@ pub(crate) struct Place {
 pub(crate) struct Reading {
     /// Behind the last valid frame; `None` when there is no segment with a header.
     pub(crate) end: Option<Place>,
-    /// Behind the last frame that is known to be durable, in the same segment.
-    pub(crate) durable: Option<Place>,
+    /// How far the log is known to be durable.
+    pub(crate) durable: Seq,
+    /// Behind the last frame of the last segment that is known to be durable, or behind its header.
+    pub(crate) sure: Option<Place>,
     /// The newest segment, even if it has no whole header.
     pub(crate) newest: Option<SegmentName>,
     pub(crate) torn: Option<Torn>,
@@ -58,8 +60,8 @@ struct Wanted {
     chain: Option<u32>,
 }
 
-/// Takes the payload of each commit: its head, what it holds, and where it stands (for messages).
-pub(crate) type Each<'a> = &'a mut dyn FnMut(Head, &[u8], &dyn Fn() -> String) -> Result<(), Error>;
+/// Takes each frame: the place behind it, its head, its payload.
+pub(crate) type Each<'a> = &'a mut dyn FnMut(Place, Head, &[u8]) -> Result<(), Error>;
 
 impl Log {
     /// Hands every commit after `after` to `each`, in order.
@@ -69,11 +71,19 @@ impl Log {
     pub(crate) fn read(&self, after: Seq, durable: Seq, hint: Option<Place>, each: Each<'_>) -> Result<Reading, Error> {
         let mut segments = self.segments()?;
         let newest = segments.last().copied();
-        let mut reading =
-            Reading { end: None, durable: None, newest, torn: None, segments: segments.len(), frames: 0, bytes: 0 };
-        let mut durable = durable;
+        // A segment is begun only once everything before it is durable.
+        let durable = durable.max(newest.map_or(Seq::ZERO, SegmentName::previous));
+        let mut reading = Reading {
+            end: None,
+            durable,
+            sure: None,
+            newest,
+            torn: None,
+            segments: segments.len(),
+            frames: 0,
+            bytes: 0,
+        };
         if let Some(name) = newest {
-            durable = durable.max(name.previous());
             let bytes = Segment::open(self, name)?.window.len;
             if bytes < HEADER {
                 // Too short for a header, so there can't be a frame in it.
@@ -100,11 +110,11 @@ impl Log {
         };
         let wanted = Wanted { after, durable, chain: hint.map(|hint| hint.chain) };
         for (index, name) in segments.iter().copied().enumerate().skip(begin) {
-            let until = segments.get(index.saturating_add(1)).map(|next| next.previous());
-            if until.is_some_and(|until| reading.end.is_some_and(|end| end.last >= until)) {
+            let next = segments.get(index.saturating_add(1)).copied();
+            if next.is_some_and(|next| reading.end.is_some_and(|end| end.last >= next.previous())) {
                 continue; // Dead: the next segment begins no later.
             }
-            self.read_segment(name, until, &wanted, &mut reading, each)?;
+            self.read_segment(name, next, &wanted, &mut reading, each)?;
         }
         let last = reading.end.map_or(Seq::ZERO, |end| end.last);
         if last < durable.max(after) {
@@ -116,7 +126,7 @@ impl Log {
     fn read_segment(
         &self,
         name: SegmentName,
-        until: Option<Seq>,
+        next: Option<SegmentName>,
         wanted: &Wanted,
         reading: &mut Reading,
         each: Each<'_>,
@@ -138,14 +148,15 @@ impl Log {
             }
             _ => start,
         };
-        let path = segment.path.clone();
+        if segment.window.len < at.offset {
+            return Err(self.rewritten(at.last));
+        }
         self.same_history(wanted, at)?;
-        reading.durable = Some(at);
-        while until != Some(at.last) {
+        reading.sure = Some(if at.last <= wanted.durable { at } else { start });
+        while next.is_none_or(|next| next.previous() != at.last) {
             let (head, payload) = match segment.frame(at)? {
                 Ok(frame) => frame,
-                Err(damage) if until.is_some() => return Err(segment.damaged(at, damage)),
-                Err(damage) => match segment.verdict(at, damage, wanted.durable)? {
+                Err(damage) => match segment.verdict(at, damage, next, wanted.durable)? {
                     Verdict::End => break,
                     Verdict::Torn(torn) => {
                         reading.torn = Some(torn);
@@ -155,17 +166,17 @@ impl Log {
                     Verdict::Again => continue,
                 },
             };
-            if head.seq > wanted.after {
-                each(head, payload, &|| format!("{path}: the frame at byte {}", at.offset))?;
-                reading.frames = reading.frames.saturating_add(1);
-            }
             let bytes = head.total() as u64;
             reading.bytes = reading.bytes.saturating_add(bytes);
             let offset = at.offset.saturating_add(bytes);
             at = Place { segment: name, offset, last: head.seq, chain: head.checksum };
             self.same_history(wanted, at)?;
+            if at.last > wanted.after {
+                each(at, head, payload)?;
+                reading.frames = reading.frames.saturating_add(1);
+            }
             if at.last <= wanted.durable {
-                reading.durable = Some(at);
+                reading.sure = Some(at);
             }
         }
         reading.end = Some(at);
@@ -201,18 +212,18 @@ impl Log {
     fn same_history(&self, wanted: &Wanted, at: Place) -> Result<(), Error> {
         let Wanted { after, chain, .. } = *wanted;
         if at.last == after && chain.is_some_and(|chain| chain != at.chain) {
-            return Err(Error::new(
-                Code::Foreign,
-                format!("{}: commit {after} is no longer the one that was read; open the store again", self.folder),
-            ));
+            return Err(self.rewritten(after));
         }
         Ok(())
     }
-}
 
-/// What to do about damage.
-const REMEDY: &str = "restore the file from a backup, or salvage the log: that keeps what stands before the damage \
-                      and lists what is lost";
+    fn rewritten(&self, seq: Seq) -> Error {
+        Error::new(
+            Code::Foreign,
+            format!("{}: commit {seq} is no longer the one that was read; open the store again", self.folder),
+        )
+    }
+}
 
 /// What a frame that isn't one means.
 enum Verdict {
@@ -254,9 +265,20 @@ impl Segment {
         Ok(head.payload(bytes).and_then(|payload| head.follows(at.last, at.chain).map(|()| (head, payload))))
     }
 
-    /// What it means that no frame follows `at` in the newest segment.
-    fn verdict(&mut self, at: Place, damage: Damage, durable: Seq) -> Result<Verdict, Error> {
+    /// What it means that no frame follows `at`, where `next` is the segment after this one.
+    fn verdict(
+        &mut self,
+        at: Place,
+        damage: Damage,
+        next: Option<SegmentName>,
+        durable: Seq,
+    ) -> Result<Verdict, Error> {
         let bytes = self.window.len.saturating_sub(at.offset);
+        match next {
+            Some(next) if bytes == 0 => return Err(self.ends_early(at, next)),
+            Some(_) => return Ok(Verdict::Damaged),
+            None => {}
+        }
         if bytes == 0 {
             return Ok(Verdict::End);
         }
@@ -300,6 +322,20 @@ impl Segment {
             }
             at = at.saturating_add(whole as u64);
         }
+    }
+
+    fn ends_early(&self, at: Place, next: SegmentName) -> Error {
+        Error::new(
+            Code::Corrupt,
+            format!(
+                "{}: ends behind commit {}, but the next segment, {next}, follows commit {}; this one was cut, or a \
+                 segment between the two is missing; {REMEDY}",
+                self.path,
+                at.last,
+                next.previous()
+            ),
+        )
+        .with_details(serde_json::json!({ "file": self.path, "offset": at.offset, "commit": at.last.next() }))
     }
 
     fn damaged(&self, at: Place, damage: Damage) -> Error {

@@ -68,14 +68,14 @@ impl LogWriter {
                 .sync_folder(folder)
                 .map_err(|error| Error::io(format_args!("syncing {}", log.medium.root()), &error))?;
         }
-        let (sink, end) = match (reading.end, reading.durable) {
-            (Some(end), Some(durable)) => {
-                if reading.torn.is_none() && end == durable {
+        let (sink, end) = match (reading.end, reading.sure) {
+            (Some(end), Some(sure)) => {
+                if reading.torn.is_none() && end == sure {
                     let path = log.path(end.segment);
                     (log.medium.append(&path).map_err(|error| Error::io(path, &error))?, end)
                 } else {
-                    let name = SegmentName::after(durable.last, reading.newest);
-                    begin(&log, name, durable.chain, Some((durable, end)))?
+                    let name = SegmentName::after(sure.last, reading.newest);
+                    begin(&log, name, sure.chain, Some((sure, end)))?
                 }
             }
             _ => {

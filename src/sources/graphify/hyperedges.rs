@@ -113,7 +113,7 @@ fn read_hyperedge(
         draft.prop(reading.words.often.confidence_class.clone(), value);
     }
     if let Some(path) = &spot.path {
-        draft.prop(reading.words.often.path.clone(), path.into());
+        draft.prop(reading.words.often.file.clone(), path.into());
     }
     draft.point(reading.words.often.file.clone(), spot.shown);
     let location = location.map(|location| reading.words.value(&location));

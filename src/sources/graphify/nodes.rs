@@ -224,7 +224,7 @@ fn read_node(
     } else {
         draft.prop(reading.words.often.name.clone(), label.as_deref().unwrap_or(&id).into());
         if let Some(path) = &spot.path {
-            draft.prop(reading.words.often.path.clone(), path.into());
+            draft.prop(reading.words.often.file.clone(), path.into());
         }
     }
     for (field, text) in [("type", r#type), ("repo", repo), ("local_id", local_id)] {

@@ -126,7 +126,7 @@ fn pointers_are_in_the_place() {
         .collect::<serde_json::Map<_, _>>()
         .into();
     let expected = json!({
-        "name": "f()", "path": "a.py", "_origin": "ast", "_callable": true, "metadata": { "arity": 1 },
+        "name": "f()", "file": "a.py", "_origin": "ast", "_callable": true, "metadata": { "arity": 1 },
         "extra": { "_py_return_type": "int", "path": "not ours" },
     });
     assert_eq!(props, expected);
@@ -144,7 +144,7 @@ fn two_nodes_with_one_id_are_reported() {
         assert_eq!(defects(&parsed), [("graph.json", "duplicate_id")]);
         let detail = &parsed.report.defects[0].detail;
         assert!(detail.contains("a/b.rs") && detail.contains("a_b.rs"), "{detail}");
-        assert_eq!(prop(entity(&parsed, "Symbol", "h"), "path"), Some("a/b.rs"));
+        assert_eq!(prop(entity(&parsed, "Symbol", "h"), "file"), Some("a/b.rs"));
         // Both files are there.
         entity(&parsed, "File", "a/b.rs");
         entity(&parsed, "File", "a_b.rs");
@@ -240,7 +240,7 @@ fn odd_paths_are_reported_once() {
     let files: Vec<_> = parsed.groups.iter().map(|group| &*group.key.group).collect();
     assert_eq!(files, [NO_FILE, "e.py", "home/x/a.py", "src/c.cs"]);
     let d = entity(&parsed, "graphify:node", "d");
-    assert_eq!((prop(d, "path"), pointer(d, "file")), (None, Some(&Value::from("../d.py"))));
+    assert_eq!((prop(d, "file"), pointer(d, "file")), (None, Some(&Value::from("../d.py"))));
 }
 
 /// Two files that differ must not bear one revision, and whoever has the file must be able to tell that it is the one.
