@@ -151,8 +151,9 @@ pub(crate) fn check_names(sources: &[SourceSpec]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// A string of TOML: that of JSON has the same quotes and escapes.
 fn quoted(text: &str) -> String {
-    toml::Value::from(text).to_string()
+    serde_json::Value::from(text).to_string()
 }
 
 /// `; did you mean "word"?`, where a known word is near.
