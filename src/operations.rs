@@ -3,6 +3,8 @@
 //! Every face reads it: `triglyph call`, the command line's help, `docs/operations.md`, and the faces to come. A face
 //! adds nothing to an operation and leaves nothing out; a test compares them with this table.
 
+mod markdown;
+
 use std::sync::OnceLock;
 
 use serde::Serialize;
@@ -26,6 +28,8 @@ use crate::ops::status::{Status, StatusRequest, Stored, status};
 use crate::ops::time::history::{History, HistoryRequest, history};
 use crate::ops::walk::generic::{WalkRequest, walk};
 use crate::persist::Durability;
+
+pub use markdown::to_markdown;
 
 /// What an operation may do.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, schemars::JsonSchema)]
@@ -158,7 +162,7 @@ pub fn operations() -> &'static [Operation] {
     static TABLE: OnceLock<Vec<Operation>> = OnceLock::new();
     TABLE.get_or_init(|| {
         let mut table = table();
-        table.extend(ROWS.iter().map(pattern));
+        table.extend(ROWS.into_iter().map(pattern));
         table.sort_by_key(|operation| operation.name);
         table
     })

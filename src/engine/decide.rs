@@ -293,8 +293,8 @@ impl Desk<'_> {
         cause: Option<&Cause>,
     ) -> Result<(), Error> {
         let Some(kind) = self.engine.ontology.kind(&key.kind) else {
-            let known = self.engine.ontology.kinds().map(|kind| &*kind.name);
-            let message = format!("no type {:?} is declared{}", key.kind, did_you_mean(&key.kind, known));
+            let nearest = self.engine.ontology.nearest_kind(&key.kind);
+            let message = format!("no type {:?} is declared{nearest}", key.kind);
             return Err(Error::invalid(message).with_details(serde_json::json!({ "type": key.kind })));
         };
         let undeclared = props.keys().find(|name| !kind.declares(name));
@@ -505,7 +505,7 @@ impl Desk<'_> {
 }
 
 fn undeclared_prop(name: &Name, kind: &super::ontology::Type) -> Error {
-    let declared = kind.immutable_props.iter().chain(&kind.mutable_props).map(|prop| &**prop);
+    let declared = kind.properties().map(|prop| &**prop);
     let message = format!("a {} has no property {name:?}{}", kind.name, did_you_mean(name, declared));
     Error::invalid(message).with_details(serde_json::json!({ "type": kind.name, "property": name }))
 }

@@ -21,20 +21,11 @@ use crate::error::{Error, did_you_mean};
 use crate::key::Name;
 
 /// In a row of CAN_REFERENCE: every type, declared or not.
-pub const ANY: &str = "any";
+pub(crate) const ANY: &str = "any";
 
 /// The declared types of entities and relations, and the references that authors may write.
-///
-/// ```
-/// use triglyph::engine::ontology::Ontology;
-///
-/// let ontology = Ontology::seeded();
-/// assert!(ontology.is_a("CALLS", "DEPENDS_ON"));
-/// assert!(ontology.can_reference("ADR", "FORMALIZES", "SPEC"));
-/// assert_eq!(ontology.allowed("Run", "Workflow"), ["EXECUTES"]);
-/// ```
 #[derive(Clone, Debug)]
-pub struct Ontology {
+pub(crate) struct Ontology {
     /// Sorted by zone, ptype, name.
     types: Vec<Type>,
     relations: BTreeMap<Name, RelationType>,
@@ -51,34 +42,34 @@ pub struct Ontology {
 
 /// A type of entities.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
-pub struct Type {
+pub(crate) struct Type {
     /// Where it applies.
-    pub zone: Zone,
+    pub(crate) zone: Zone,
     /// Its name, the `kind` of its entities.
-    pub name: Name,
+    pub(crate) name: Name,
     /// The sort of project that has it; `None` in the system zone.
-    pub ptype: Option<Name>,
+    pub(crate) ptype: Option<Name>,
     /// Properties that are given when an entity is made, and stay.
-    pub immutable_props: Vec<Name>,
+    pub(crate) immutable_props: Vec<Name>,
     /// Properties that may differ from state to state.
-    pub mutable_props: Vec<Name>,
+    pub(crate) mutable_props: Vec<Name>,
     /// Properties whose values are names of the entity (S-4).
-    pub identifying: Vec<Name>,
+    pub(crate) identifying: Vec<Name>,
 }
 
 impl Type {
     /// Whether an authored entity of this type may have the property.
-    pub fn declares(&self, property: &str) -> bool {
+    pub(crate) fn declares(&self, property: &str) -> bool {
         self.is_immutable(property) || self.mutable_props.iter().any(|name| *name == property)
     }
 
     /// Whether the property stays as it was when the entity was made.
-    pub fn is_immutable(&self, property: &str) -> bool {
+    pub(crate) fn is_immutable(&self, property: &str) -> bool {
         self.immutable_props.iter().any(|name| *name == property)
     }
 
     /// Every declared property, immutable ones first.
-    pub fn properties(&self) -> impl Iterator<Item = &Name> {
+    pub(crate) fn properties(&self) -> impl Iterator<Item = &Name> {
         self.immutable_props.iter().chain(&self.mutable_props)
     }
 }
@@ -88,7 +79,7 @@ impl Type {
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Zone {
+pub(crate) enum Zone {
     /// In every scope.
     System,
     /// In scopes of the type's `ptype`.
@@ -97,7 +88,7 @@ pub enum Zone {
 
 impl Zone {
     /// The zone's name.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Zone::System => "system",
             Zone::Project => "project",
@@ -107,21 +98,21 @@ impl Zone {
 
 /// A type of relations.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
-pub struct RelationType {
+pub(crate) struct RelationType {
     /// Its name: `DEPENDS_ON`.
-    pub name: Name,
+    pub(crate) name: Name,
     /// The type whose queries it matches too.
-    pub parent: Option<Name>,
+    pub(crate) parent: Option<Name>,
     /// Whether it says the same from either end.
-    pub symmetric: bool,
+    pub(crate) symmetric: bool,
     /// What it says of its source and target.
-    pub sentence: Name,
+    pub(crate) sentence: Name,
     /// Whether types below it match queries for it alone, and not for its own parent.
-    pub opaque: bool,
+    pub(crate) opaque: bool,
     /// Whether it names the structure of the layers, so that nobody writes it as a relation.
-    pub structural: bool,
+    pub(crate) structural: bool,
     /// The one operation that writes it, where it can't be authored as a reference.
-    pub written_by: Option<Name>,
+    pub(crate) written_by: Option<Name>,
 }
 
 /// A row of CAN_REFERENCE: every combination of its lists.
@@ -156,7 +147,7 @@ impl Kinds {
 
 impl Ontology {
     /// The ontology that Triglyph comes with.
-    pub fn seeded() -> Arc<Ontology> {
+    pub(crate) fn seeded() -> Arc<Ontology> {
         static SEEDED: LazyLock<Arc<Ontology>> = LazyLock::new(|| {
             // The files are part of the build, and a test reads them.
             Arc::new(read::seeded().unwrap_or_else(|error| panic!("the embedded ontology is damaged: {error}")))
@@ -166,71 +157,51 @@ impl Ontology {
 
     /// This ontology and what `toml` adds: the same three tables, in one file.
     ///
-    /// ```
-    /// use triglyph::engine::ontology::Ontology;
-    ///
-    /// let ours = Ontology::seeded().extended(
-    ///     r#"
-    ///     [[type]]
-    ///     name = "Level"
-    ///     zone = "project"
-    ///     ptype = "studio"
-    ///     mutable = ["par_time"]
-    ///
-    ///     [[reference]]
-    ///     sources = ["Level"]
-    ///     relations = ["DEPENDS_ON"]
-    ///     targets = ["UnityAsset", "Level"]
-    ///     "#,
-    /// )?;
-    /// assert!(ours.can_reference("Level", "DEPENDS_ON", "UnityAsset"));
-    /// # Ok::<(), triglyph::Error>(())
-    /// ```
-    ///
     /// # Errors
     /// With line and column: where the text isn't TOML, holds another key, declares a name again, or names a type that
     /// nobody declares.
-    pub fn extended(&self, toml: &str) -> Result<Ontology, Error> {
+    pub(crate) fn extended(&self, toml: &str) -> Result<Ontology, Error> {
         read::extended(self, toml)
     }
 
     /// The declared type of that name.
-    pub fn kind(&self, name: &str) -> Option<&Type> {
+    pub(crate) fn kind(&self, name: &str) -> Option<&Type> {
         self.types.iter().find(|kind| kind.name == name)
     }
 
     /// Every declared type of entities, by zone, ptype and name.
-    pub fn kinds(&self) -> impl Iterator<Item = &Type> {
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = &Type> {
         self.types.iter()
     }
 
     /// `; did you mean "…"?` for a kind that nobody declares, where a declared one is near.
-    pub fn nearest_kind(&self, name: &str) -> String {
+    pub(crate) fn nearest_kind(&self, name: &str) -> String {
         did_you_mean(name, self.types.iter().map(|kind| &*kind.name))
     }
 
     /// The properties whose values name an entity of that kind (S-4); a kind that nobody declares has the general ones.
-    pub fn identifying(&self, kind: &str) -> &[Name] {
+    pub(crate) fn identifying(&self, kind: &str) -> &[Name] {
         self.kind(kind).map_or(&self.identifying, |kind| &kind.identifying)
     }
 
     /// The declared relation type of that name.
-    pub fn relation(&self, name: &str) -> Option<&RelationType> {
+    pub(crate) fn relation(&self, name: &str) -> Option<&RelationType> {
         self.relations.get(name)
     }
 
     /// Every declared relation type, by name.
-    pub fn relations(&self) -> impl Iterator<Item = &RelationType> {
+    pub(crate) fn relations(&self) -> impl Iterator<Item = &RelationType> {
         self.relations.values()
     }
 
     /// Whether a relation of type `kind` matches a query for `asked`: the same, or below it (invariant 2).
-    pub fn is_a(&self, kind: &str, asked: &str) -> bool {
+    pub(crate) fn is_a(&self, kind: &str, asked: &str) -> bool {
         kind == asked || self.above.get(kind).is_some_and(|above| above.iter().any(|name| *name == asked))
     }
 
     /// The relation types that match a query for `name`: itself and all below it, sorted.
-    pub fn descendants<'a>(&'a self, name: &'a str) -> Vec<&'a str> {
+    #[cfg(test)]
+    fn descendants<'a>(&'a self, name: &'a str) -> Vec<&'a str> {
         let below = self.above.iter().filter(|(_, above)| above.iter().any(|above| *above == name));
         let mut found: Vec<&str> = below.map(|(below, _)| &**below).collect();
         found.push(name);
@@ -239,12 +210,12 @@ impl Ontology {
     }
 
     /// Whether the relation type says the same from either end, so that its ends stand in canonical order.
-    pub fn symmetric(&self, relation: &str) -> bool {
+    pub(crate) fn symmetric(&self, relation: &str) -> bool {
         self.relations.get(relation).is_some_and(|relation| relation.symmetric)
     }
 
     /// The relation types that an author may write from one kind to another, sorted.
-    pub fn allowed(&self, source_kind: &str, target_kind: &str) -> Vec<&str> {
+    pub(crate) fn allowed(&self, source_kind: &str, target_kind: &str) -> Vec<&str> {
         let rows = self.rows.iter().filter(|row| row.sources.holds(source_kind) && row.targets.holds(target_kind));
         let mut found: Vec<&str> = rows.flat_map(|row| row.relations.iter().map(|name| &**name)).collect();
         found.sort_unstable();
@@ -255,14 +226,14 @@ impl Ontology {
     /// Whether an author may write `source RELATION target`, by their types: whether a row says just that.
     ///
     /// A row for a type says nothing of the types below it: a Ticket may REFERENCE a SPEC, and not FORMALIZE it.
-    pub fn can_reference(&self, source: &str, relation: &str, target: &str) -> bool {
+    pub(crate) fn can_reference(&self, source: &str, relation: &str, target: &str) -> bool {
         self.rows.iter().any(|row| {
             row.relations.iter().any(|name| *name == relation) && row.sources.holds(source) && row.targets.holds(target)
         })
     }
 
     /// The three tables for people, as a section of `docs/operations.md`.
-    pub fn to_markdown(&self) -> String {
+    pub(crate) fn to_markdown(&self) -> String {
         let mut out = String::from("### Types\n\n");
         writeln!(out, "Every type also takes {}.\n", join(&self.everywhere)).expect("a string takes any text");
         out.push_str(

@@ -47,6 +47,17 @@ pub struct Expansion {
     pub body: Body,
 }
 
+impl Expansion {
+    /// The paths in one line each, whatever the detail; none where only ids were asked for.
+    pub fn lines(&self) -> Vec<&str> {
+        match &self.body {
+            Body::Full { paths, .. } => paths.iter().map(|path| &*path.compact).collect(),
+            Body::Lines { lines, .. } => lines.iter().map(String::as_str).collect(),
+            Body::Ids { .. } => Vec::new(),
+        }
+    }
+}
+
 /// What was found, by detail.
 #[derive(Clone, PartialEq, Debug, Serialize, schemars::JsonSchema)]
 #[serde(untagged)]

@@ -6,7 +6,7 @@
 //!
 //! Adding an operation takes a row here and a test.
 
-/// One kind of step.
+/// One operation.
 #[derive(Debug)]
 pub struct Row {
     /// The name of the operation.
@@ -65,82 +65,85 @@ const CHANGESET: usize = 5;
 const END: usize = 6;
 
 /// Every domain operation that is a pattern.
-pub const ROWS: &[Row] = &[
-    Row {
-        operation: "asset_consumers",
-        summary: "Everything that depends on an asset, transitively, by reverse dependency.",
-        subjects: &[("UnityAsset", 0), ("File", 0), ("DepotFile", 0)],
-        depth: 8,
-        ranked: false,
-        states: &[&[against(&["DEPENDS_ON"], &[], 0), free(IMPORTED)]],
-    },
-    Row {
-        operation: "change_blast_radius",
-        summary: "Code, assets, builds, deployments and owners that a change can reach, strongest path first.",
-        subjects: &[
-            ("File", CHANGED),
-            ("Symbol", CHANGED),
-            ("DepotFile", CHANGED),
-            ("UnityAsset", ASSET),
-            ("Commit", CHANGESET),
-            ("Change", CHANGESET),
-            ("Ticket", CHANGESET),
+pub static ROWS: [&Row; 2] = [&ASSET_CONSUMERS, &CHANGE_BLAST_RADIUS];
+
+/// What uses an asset.
+pub static ASSET_CONSUMERS: Row = Row {
+    operation: "asset_consumers",
+    summary: "Everything that depends on an asset, transitively, by reverse dependency.",
+    subjects: &[("UnityAsset", 0), ("File", 0), ("DepotFile", 0)],
+    depth: 8,
+    ranked: false,
+    states: &[&[against(&["DEPENDS_ON"], &[], 0), free(IMPORTED)]],
+};
+
+/// What a change can reach.
+pub static CHANGE_BLAST_RADIUS: Row = Row {
+    operation: "change_blast_radius",
+    summary: "Code, assets, builds, deployments and owners that a change can reach, strongest path first.",
+    subjects: &[
+        ("File", CHANGED),
+        ("Symbol", CHANGED),
+        ("DepotFile", CHANGED),
+        ("UnityAsset", ASSET),
+        ("Commit", CHANGESET),
+        ("Change", CHANGESET),
+        ("Ticket", CHANGESET),
+    ],
+    depth: 8,
+    ranked: true,
+    states: &[
+        // CHANGED: a file or symbol that is itself changed, and what it holds.
+        &[
+            along(&["CONTAINS"], &["Symbol"], CHANGED),
+            against(&["DEPENDS_ON"], CODE, AFFECTED_CODE),
+            against(&["CONTAINS"], &["File", "Symbol"], AFFECTED_FILE),
+            free(along(&["IMPORTED_AS"], &["UnityAsset"], ASSET)),
+            against(&["CONSUMED"], &["Run", "Build"], BUILT),
+            against(&["OWNS"], &["Owner"], END),
         ],
-        depth: 8,
-        ranked: true,
-        states: &[
-            // CHANGED: a file or symbol that is itself changed, and what it holds.
-            &[
-                along(&["CONTAINS"], &["Symbol"], CHANGED),
-                against(&["DEPENDS_ON"], CODE, AFFECTED_CODE),
-                against(&["CONTAINS"], &["File", "Symbol"], AFFECTED_FILE),
-                free(along(&["IMPORTED_AS"], &["UnityAsset"], ASSET)),
-                against(&["CONSUMED"], &["Run", "Build"], BUILT),
-                against(&["OWNS"], &["Owner"], END),
-            ],
-            // AFFECTED_CODE: code that depends on it, and so on; not the rest of the file that holds it.
-            &[
-                against(&["DEPENDS_ON"], CODE, AFFECTED_CODE),
-                against(&["CONTAINS"], &["File", "Symbol"], AFFECTED_FILE),
-                free(along(&["IMPORTED_AS"], &["UnityAsset"], ASSET)),
-                against(&["OWNS"], &["Owner"], END),
-            ],
-            // AFFECTED_FILE: what holds affected code; its asset is affected, its other contents are not.
-            &[
-                against(&["CONTAINS"], &["File", "Symbol"], AFFECTED_FILE),
-                free(along(&["IMPORTED_AS"], &["UnityAsset"], ASSET)),
-                against(&["OWNS"], &["Owner"], END),
-            ],
-            // ASSET: what uses it, and what it is built into.
-            &[
-                against(&["DEPENDS_ON"], &[], ASSET),
-                against(&["CONTAINS", "CONSUMED"], &["Build", "Artifact"], BUILT),
-                against(&["OWNS"], &["Owner"], END),
-            ],
-            // BUILT: the builds around it, and where they are deployed.
-            &[
-                against(&["CONTAINS", "CONSUMED", "DEPENDS_ON"], &["Build", "Artifact"], BUILT),
-                along(&["PRODUCED"], &["Artifact", "Build"], BUILT),
-                against(&["DEPLOYS"], &["Deployment"], END),
-                against(&["OWNS"], &["Owner"], END),
-            ],
-            // CHANGESET: what it modifies, and the changes that implement it.
-            &[
-                along(&["MODIFIES"], &["File", "DepotFile"], CHANGED),
-                along(&["MODIFIES"], &["UnityAsset"], ASSET),
-                against(&["PART_OF"], &["Commit"], CHANGESET),
-                against(&["IMPLEMENTS", "RESOLVES", "REQUESTED_BY"], &["Change", "Commit"], CHANGESET),
-                against(&["OWNS"], &["Owner"], END),
-            ],
-            // END
-            &[],
+        // AFFECTED_CODE: code that depends on it, and so on; not the rest of the file that holds it.
+        &[
+            against(&["DEPENDS_ON"], CODE, AFFECTED_CODE),
+            against(&["CONTAINS"], &["File", "Symbol"], AFFECTED_FILE),
+            free(along(&["IMPORTED_AS"], &["UnityAsset"], ASSET)),
+            against(&["OWNS"], &["Owner"], END),
         ],
-    },
-];
+        // AFFECTED_FILE: what holds affected code; its asset is affected, its other contents are not.
+        &[
+            against(&["CONTAINS"], &["File", "Symbol"], AFFECTED_FILE),
+            free(along(&["IMPORTED_AS"], &["UnityAsset"], ASSET)),
+            against(&["OWNS"], &["Owner"], END),
+        ],
+        // ASSET: what uses it, and what it is built into.
+        &[
+            against(&["DEPENDS_ON"], &[], ASSET),
+            against(&["CONTAINS", "CONSUMED"], &["Build", "Artifact"], BUILT),
+            against(&["OWNS"], &["Owner"], END),
+        ],
+        // BUILT: the builds around it, and where they are deployed.
+        &[
+            against(&["CONTAINS", "CONSUMED", "DEPENDS_ON"], &["Build", "Artifact"], BUILT),
+            along(&["PRODUCED"], &["Artifact", "Build"], BUILT),
+            against(&["DEPLOYS"], &["Deployment"], END),
+            against(&["OWNS"], &["Owner"], END),
+        ],
+        // CHANGESET: what it modifies, and the changes that implement it.
+        &[
+            along(&["MODIFIES"], &["File", "DepotFile"], CHANGED),
+            along(&["MODIFIES"], &["UnityAsset"], ASSET),
+            against(&["PART_OF"], &["Commit"], CHANGESET),
+            against(&["IMPLEMENTS", "RESOLVES", "REQUESTED_BY"], &["Change", "Commit"], CHANGESET),
+            against(&["OWNS"], &["Owner"], END),
+        ],
+        // END
+        &[],
+    ],
+};
 
 /// The row of an operation.
 pub fn row(operation: &str) -> Option<&'static Row> {
-    ROWS.iter().find(|row| row.operation == operation)
+    ROWS.into_iter().find(|row| row.operation == operation)
 }
 
 #[cfg(test)]

@@ -1,0 +1,65 @@
+//! The table of operations, and the page and the faces that are made of it.
+
+use serde_json::json;
+use triglyph::operations::{Effect, operation, operations, to_markdown};
+use triglyph::{Code, Graph, Scope, Store};
+
+fn graph() -> Graph {
+    Store::in_memory().unwrap().graph(&Scope::new("acme", "demo").unwrap()).unwrap()
+}
+
+/// A page that says what the code no longer does is worse than none.
+#[test]
+fn the_page_is_up_to_date() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/operations.md");
+    let page = to_markdown();
+    if std::env::var_os("TRIGLYPH_BLESS").is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == page, "docs/operations.md is out of date; TRIGLYPH_BLESS=1 cargo test operations writes it anew");
+}
+
+/// Programs are written from the examples and the schemas.
+#[test]
+fn every_example_is_a_request() {
+    let graph = graph();
+    for operation in operations() {
+        let request = serde_json::from_str(operation.example).unwrap();
+        match operation.call(&graph, request, &|| false) {
+            Ok(answer) if operation.effect == Effect::Read => assert_eq!(answer["operation"], operation.name),
+            Ok(answer) => assert!(answer["commit"]["written"].as_bool().unwrap(), "{answer}"),
+            Err(error) => assert_eq!(error.code(), Code::NotFound, "{}: {error}", operation.name),
+        }
+        assert!(operation.request_schema()["properties"].is_object() || operation.example == "{}", "{operation:?}");
+        assert!(operation.answer_schema().is_object());
+    }
+}
+
+#[test]
+fn a_wrong_request_says_what_was_meant() {
+    let graph = graph();
+    let cases = [
+        ("walk", json!({ "subjekt": "x" }), "no field \"subjekt\"; did you mean \"subject\"?"),
+        ("walk", json!({ "subject": "x", "depth": -1 }), "depth"),
+        ("walk", json!({ "subject": "x", "budgets": { "nodes": "many" } }), "nodes"),
+        ("walk", json!({ "subject": "x", "budgets": { "knodes": 3 } }), "knodes"),
+        ("walk", json!({ "subject": "x", "depth": 33 }), "depth 33 is above the ceiling of 32"),
+        ("walk", json!({ "subject": "x", "budgets": { "nodes": 10_001 } }), "above the ceiling of 10000"),
+        ("walk", json!({ "subject": "x", "as_of": "2026-03-01T09:30:00" }), "has no offset; add one"),
+        ("walk", json!({ "subject": "x", "as_recorded": 99 }), "sequence 99 is yet to come"),
+        ("walk", json!({ "subject": "x", "trust_floor": "hypothesis" }), "\"investigation\": true"),
+        ("walk", json!([]), "takes a JSON object"),
+        ("history", json!({ "subject": "x", "cursor": "!" }), "nothing here is called"),
+        ("list_entities", json!({ "type": "Fil" }), "no kind \"Fil\" is known; did you mean \"File\"?"),
+        ("list_entities", json!({ "cursor": "AAAA" }), "expected a cursor that list_entities gave"),
+        ("entity", json!({ "type": "Projct" }), "no type \"Projct\" is declared; did you mean \"Project\"?"),
+        ("entity", json!({ "type": "Project", "initial_props": { "nam": 1 } }), "did you mean \"name\"?"),
+    ];
+    for (name, request, expected) in cases {
+        let error = operation(name).unwrap().call(&graph, request.clone(), &|| false).unwrap_err();
+        assert!(error.message().contains(expected), "{name} {request}: {error}");
+    }
+    let error = operation("wlak").unwrap_err();
+    assert!(error.message().contains("did you mean \"walk\"?"), "{error}");
+}
