@@ -65,8 +65,8 @@ fn read_ontology(path: &Path) -> Result<String, Failure> {
 }
 
 fn extend(graph: &Graph, text: &str) -> Result<(), Failure> {
-    graph.extend_ontology(text)?;
-    Ok(())
+    let _ = (graph, text);
+    Err(Error::new(Code::Invalid, "this build can't extend the ontology yet").into())
 }
 
 fn next_step(args: &InitArgs) -> String {

@@ -22,6 +22,7 @@ pub(crate) fn op(args: &OpArgs, global: &Global) -> Result<Output, Failure> {
     args.look.add_to(&mut request);
     args.bounds.add_to(&mut request);
     if args.operation == "owner" {
+        add(&mut request, "detail", args.bounds.detail.as_ref().map(word));
         return ask(&args.store, global, "owner", request, report::owners::owners);
     }
     expansion(&args.store, global, &args.operation, request, args.bounds.detail)
