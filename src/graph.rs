@@ -18,13 +18,14 @@ use arc_swap::ArcSwap;
 use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
 
-use crate::change::{Batch, Commit};
+use crate::change::{Batch, Commit, Edit};
 use crate::engine::lens::View;
-use crate::engine::state::{Engine, Touched};
+use crate::engine::state::{Engine, ONTOLOGY_NOTE, PTYPES_NOTE, Touched};
 use crate::error::{Code, Error};
 use crate::id::{Seq, namespace};
 use crate::persist::{Durability, Recovery, Repository, Syncer, Writer};
 use crate::scope::Scope;
+use crate::value::Value;
 
 /// What a commit came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
@@ -220,6 +221,29 @@ impl Graph {
             }
         }
         Ok(committed)
+    }
+
+    /// Adds types, relation types and CAN_REFERENCE rows of a file's own to those that are seeded; replaces what was added
+    /// before.
+    ///
+    /// # Errors
+    /// With line and column, where the text isn't such a file; else as [`Graph::commit`].
+    pub fn extend_ontology(&self, toml: &str) -> Result<Committed, Error> {
+        self.note(ONTOLOGY_NOTE, Value::from(toml))
+    }
+
+    /// Says which ptypes the scope has (`application`, `studio`): types of another don't apply in it. All do at first.
+    ///
+    /// # Errors
+    /// `invalid` for a ptype that no type has; else as [`Graph::commit`].
+    pub fn set_ptypes(&self, ptypes: &[&str]) -> Result<Committed, Error> {
+        self.note(PTYPES_NOTE, Value::from(ptypes.iter().map(|ptype| Value::from(*ptype)).collect::<Vec<_>>()))
+    }
+
+    fn note(&self, name: &str, body: Value) -> Result<Committed, Error> {
+        let mut batch = self.batch()?;
+        batch.push(Edit::Note { name: name.into(), body: Some(body) });
+        self.commit(batch, Durability::Sync)
     }
 
     /// Makes every buffered commit durable.

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::belief::{Moment, Point};
 use super::draft::{Draft, NEWEST, Reached, Target, same_place};
-use super::state::{Engine, ONTOLOGY_NOTE};
+use super::state::{Engine, ONTOLOGY_NOTE, PTYPES_NOTE};
 use super::witnesses::TopicIx;
 use crate::change::{Batch, Change, Edit, GroupRow, Presence, Say, same_instant};
 use crate::error::{Code, Error, did_you_mean};
@@ -297,6 +297,10 @@ impl Desk<'_> {
             let message = format!("no type {:?} is declared{nearest}", key.kind);
             return Err(Error::invalid(message).with_details(serde_json::json!({ "type": key.kind })));
         };
+        if !self.engine.applies(kind) {
+            let ptype = kind.ptype.as_deref().unwrap_or_default();
+            return Err(Error::invalid(format!("a {} is of ptype {ptype}, which this scope doesn't have", kind.name)));
+        }
         let undeclared = props.keys().find(|name| !kind.declares(name));
         if let Some(name) = undeclared {
             return Err(undeclared_prop(name, kind));
@@ -434,11 +438,28 @@ impl Desk<'_> {
                 let text = body.as_str().ok_or_else(|| Error::invalid("the ontology's additions must be a text"))?;
                 super::ontology::Ontology::seeded().extended(text)?;
             }
+            if *name == PTYPES_NOTE {
+                self.ptypes(body)?;
+            }
         }
         if self.engine.notes.get(name) != body {
             self.decision.changes.push(Change::Note { name: name.clone(), body: body.cloned() });
         }
         Ok(())
+    }
+
+    /// Refuses a list of ptypes that no type has.
+    fn ptypes(&self, body: &Value) -> Result<(), Error> {
+        let known: BTreeSet<&Name> = self.engine.ontology.kinds().filter_map(|kind| kind.ptype.as_ref()).collect();
+        let Value::List(ptypes) = body else { return Err(Error::invalid("expected a list of ptypes")) };
+        match ptypes.iter().find(|of| !known.iter().any(|known| of.as_str() == Some(&***known))) {
+            None => Ok(()),
+            Some(other) => {
+                let text = other.canonical();
+                let nearest = did_you_mean(&text, known.iter().map(|known| &***known));
+                Err(Error::invalid(format!("no type has the ptype {text}{nearest}")))
+            }
+        }
     }
 
     // What both need.

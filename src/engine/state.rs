@@ -28,7 +28,7 @@ use crate::key::{EntityKey, Name, RelationKey, Topic};
 use crate::time::Time;
 use crate::value::Value;
 
-use super::ontology::Ontology;
+use super::ontology::{Ontology, Type};
 
 /// What is believed of a row at the last commit that touched it.
 #[derive(Clone, Debug)]
@@ -113,6 +113,9 @@ pub(crate) struct Engine {
 
 /// The name of the note that holds a user's additions to the ontology.
 pub(crate) const ONTOLOGY_NOTE: &str = "ontology";
+
+/// The name of the note that holds the ptypes of the scope; without it, every ptype applies.
+pub(crate) const PTYPES_NOTE: &str = "ptypes";
 
 /// Everybody is heard: the hearing of the present.
 pub(crate) struct Everyone<'a>(pub(crate) &'a Witnesses);
@@ -240,6 +243,14 @@ impl Engine {
     /// The kinds of the entities that were ever named, by name.
     pub(crate) fn kinds_met(&self) -> impl Iterator<Item = &Name> {
         self.kinds.keys()
+    }
+
+    /// Whether a type applies in this scope: a system type always, another where the scope has its ptype.
+    pub(crate) fn applies(&self, kind: &Type) -> bool {
+        match (&kind.ptype, self.notes.get(PTYPES_NOTE)) {
+            (Some(ptype), Some(Value::List(ptypes))) => ptypes.iter().any(|of| of.as_str() == Some(&**ptype)),
+            _ => true,
+        }
     }
 
     /// When a commit was recorded.

@@ -12,6 +12,7 @@
 pub mod graphify;
 pub mod link;
 pub mod ownership;
+pub mod unity;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -94,7 +95,8 @@ pub struct Parsed {
     pub revision: Option<Name>,
     /// The file groups, each complete. A group that is neither here nor in `stale` is gone.
     pub groups: Vec<Group>,
-    /// Groups that could not be read this time: what is known of them stays, marked stale.
+    /// Groups that could not be read this time: what is known of them stays, marked stale. A name that ends in `/` stands
+    /// for every group beneath it.
     pub stale: Vec<Name>,
     /// True when nothing could be read, so that every group of the source is stale.
     pub all_stale: bool,

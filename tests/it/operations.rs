@@ -63,3 +63,41 @@ fn a_wrong_request_says_what_was_meant() {
     let error = operation("wlak").unwrap_err();
     assert!(error.message().contains("did you mean \"walk\"?"), "{error}");
 }
+
+/// A scope of one ptype must neither offer nor take types of the other.
+#[test]
+fn a_scope_has_its_ptypes() {
+    let graph = graph();
+    graph.set_ptypes(&["application"]).unwrap();
+    let call = |name: &str, request| operation(name).unwrap().call(&graph, request, &|| false);
+    let types = call("list_types", json!({})).unwrap()["types"].as_array().unwrap().len();
+    assert_eq!(types, 14);
+    let error = call("entity", json!({ "type": "Build" })).unwrap_err();
+    assert!(error.message().contains("of ptype studio, which this scope doesn't have"), "{error}");
+    assert!(call("entity", json!({ "type": "Project" })).is_ok());
+    let error = graph.set_ptypes(&["studios"]).unwrap_err();
+    assert!(error.message().contains("did you mean \"studio\"?"), "{error}");
+}
+
+/// A studio's own types are data of its store: they are there after reopening, and only in that scope.
+#[test]
+fn a_scope_declares_types_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.tg");
+    let level = "[[type]]\nname = \"Level\"\nzone = \"project\"\nptype = \"studio\"\nmutable = [\"par_time\"]\n\
+        [[reference]]\nsources = [\"Level\"]\nrelations = [\"DEPENDS_ON\"]\ntargets = [\"Level\"]\n";
+    let scope = Scope::new("acme", "demo").unwrap();
+    {
+        let store = Store::create(&path, triglyph::Options::default()).unwrap();
+        let graph = store.graph(&scope).unwrap();
+        assert!(graph.extend_ontology("[[typ]]").unwrap_err().message().contains("typ"));
+        graph.extend_ontology(level).unwrap();
+        assert!(!graph.extend_ontology(level).unwrap().written);
+    }
+    let store = Store::open(&path, triglyph::Options::default()).unwrap();
+    let request = json!({ "type": "Level", "initial_props": { "par_time": 90 } });
+    let entity = operation("entity").unwrap();
+    assert!(entity.call(&store.existing(&scope).unwrap(), request.clone(), &|| false).is_ok());
+    let other = store.graph(&Scope::new("acme", "other").unwrap()).unwrap();
+    assert_eq!(entity.call(&other, request, &|| false).unwrap_err().code(), Code::Invalid);
+}

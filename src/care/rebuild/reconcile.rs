@@ -59,7 +59,9 @@ pub(super) fn reconcile(engine: &Engine, source: &Name, parsed: Parsed) -> Recon
     for known in engine.witnesses.groups_of(source) {
         let name = &known.key.group;
         let Some(row) = known.row(engine.seq).filter(|_| known.key != whole && !seen.contains(name)) else { continue };
-        if stale.contains(name) {
+        // A name that ends in a slash stands for every group beneath it: a folder that could not be listed.
+        let beneath = stale.iter().any(|stale| stale.ends_with('/') && name.starts_with(&***stale));
+        if stale.contains(name) || beneath {
             done.stale += 1;
             if !row.stale {
                 let key = known.key.clone();

@@ -73,7 +73,8 @@ pub fn list_types(lens: &Lens, request: &ListTypesRequest) -> Result<Answer<Type
         ZoneName::Project => Zone::Project,
     });
     let wanted = |kind: &&Type| {
-        zone.is_none_or(|zone| kind.zone == zone)
+        lens.engine().applies(kind)
+            && zone.is_none_or(|zone| kind.zone == zone)
             && request.ptype.as_ref().is_none_or(|of| kind.ptype.as_ref() == Some(of))
     };
     let types = lens.engine().ontology.kinds().filter(wanted).map(|kind| TypeShown {
