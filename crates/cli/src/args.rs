@@ -14,13 +14,13 @@ use triglyph::{Scope, Time};
 
 use crate::config::{Kind, SourceSpec};
 
-/// An embedded, temporal, governed knowledge graph for production: what is this, what was it then,
-/// what depends on it, and what was left out.
+/// A temporal, governed knowledge graph of a production: what is this, what was it then, what
+/// depends on it, who owns it, and what was left out of the answer.
 #[derive(Debug, Parser)]
 #[command(name = "triglyph", version, max_term_width = 110, after_help = "\
 The main job:
   triglyph init studio.tg
-  triglyph rebuild studio.tg --graphify graph.json --unity client=game --at game --ownership .github/CODEOWNERS
+  triglyph rebuild studio.tg --graphify graph.json --unity game --at game --ownership .github/CODEOWNERS
   triglyph op studio.tg asset_consumers hero_lantern.png
 
 Everything at once, on made-up data: triglyph demo")]
@@ -49,7 +49,7 @@ pub(crate) struct Global {
     /// Print JSON for programs
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Colour the output
+    /// Colour the output; auto does on a terminal, unless NO_COLOR is set
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: Color,
     /// How long to wait for another writer: 500ms, 5s, 1m
@@ -59,7 +59,6 @@ pub(crate) struct Global {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Color {
-    /// When it is a terminal, and NO_COLOR is not set
     Auto,
     Always,
     Never,
@@ -122,6 +121,9 @@ pub(crate) struct InitArgs {
     /// Further types and relation types, in the form of ontology/*.toml
     #[arg(long, value_name = "FILE")]
     pub(crate) ontology: Option<PathBuf>,
+    /// The ptypes that apply in the scope; all when left out
+    #[arg(long = "ptype", value_name = "PTYPE")]
+    pub(crate) ptypes: Vec<String>,
     #[command(flatten)]
     pub(crate) sources: SourceArgs,
 }

@@ -21,8 +21,8 @@ pub(crate) fn table(heads: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING).enforce_styling().set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(heads.iter().map(|head| Cell::new(head.trim_start_matches('#')).add_attribute(Attribute::Bold)));
-    for (head, column) in heads.iter().zip(table.column_iter_mut()) {
-        column.set_padding((0, 2));
+    for (i, (head, column)) in heads.iter().zip(table.column_iter_mut()).enumerate() {
+        column.set_padding((0, if i + 1 < heads.len() { 2 } else { 0 }));
         if head.starts_with('#') {
             column.set_cell_alignment(CellAlignment::Right);
         }

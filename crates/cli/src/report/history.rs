@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{foot, head, short, string};
+use super::{foot, head, short, shortened, string};
 use crate::table::{DIM, plural, table, text};
 
 /// One row a state: when, what happened, what was different from then on, and who says so.
@@ -15,16 +15,18 @@ pub(crate) fn history(answer: &Value) -> String {
         let props = state["props"].as_object().unwrap_or(&none);
         let from = state["valid_from"].as_str().unwrap_or("always");
         let seen = if state["observed"] == true { " (seen)" } else { "" };
-        let witness = match (state["witness"].as_str(), state["revision"].as_str()) {
-            (Some(witness), Some(revision)) => format!("{witness} at {revision}"),
-            (Some(witness), None) => witness.to_owned(),
-            (None, _) => String::new(),
+        // A witness is source|group|record; the source is what tells people who speaks.
+        let source = string(&state["witness"]).split('|').next().unwrap_or_default();
+        let witness = match state["revision"].as_str() {
+            Some(revision) => format!("{source} at {}", shortened(revision)),
+            None => source.to_owned(),
         };
+        let there = state["existence"] == "present";
         rows.add_row([
             format!("{from}{seen}"),
             string(&state["valid_until"]).to_owned(),
             event(state),
-            changes(before, props),
+            if there { changes(before, props) } else { String::new() },
             string(&state["trust"]).to_owned(),
             witness,
             state["seq"].to_string(),

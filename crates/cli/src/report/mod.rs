@@ -171,6 +171,11 @@ fn short(value: &Value) -> String {
     }
 }
 
+/// A commit hash by its first twelve digits; anything shorter as it is.
+fn shortened(revision: &str) -> String {
+    if revision.len() > 20 && revision.is_ascii() { revision[..12].to_owned() } else { revision.to_owned() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,6 +6,7 @@ use triglyph::care::rebuild::{PhaseReport, PhaseState, RebuildReport, Verified};
 use triglyph::graph::Counts;
 use triglyph::sources::Finding;
 
+use super::shortened;
 use crate::table::{BAD, DIM, GOOD, WARN, bytes, count, plural, table, text};
 
 /// How many findings of one reason are shown.
@@ -93,9 +94,4 @@ fn findings(phase: &PhaseReport, what: &str, listed: &[Finding]) -> String {
         }
     }
     out
-}
-
-/// A commit hash by its first twelve digits; anything shorter as it is.
-fn shortened(revision: &str) -> String {
-    if revision.len() > 20 && revision.is_ascii() { revision[..12].to_owned() } else { revision.to_owned() }
 }

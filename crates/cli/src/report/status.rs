@@ -25,11 +25,13 @@ pub(crate) fn status(answer: &Value) -> String {
     if stale > 0 {
         out += &format!("{WARN}{} could not be read last time and may be out of date{WARN:#}\n", plural(stale, "file group"));
     }
-    for (what, words) in [("referential_defects", "relation that lacks an end"), ("undeclared", "undeclared type")] {
-        let found = counts[what].as_array().map_or(number(&counts[what]), |names| names.len() as u64);
-        if found > 0 {
-            out += &format!("{WARN}{}{WARN:#}\n", plural(found, words));
-        }
+    let dangling = number(&counts["referential_defects"]);
+    if dangling > 0 {
+        out += &format!("{WARN}{} lack an end{WARN:#}\n", plural(dangling, "relation"));
+    }
+    let undeclared: Vec<&str> = counts["undeclared"].as_array().into_iter().flatten().map(string).collect();
+    if !undeclared.is_empty() {
+        out += &format!("{WARN}not declared by the ontology:{WARN:#} {}\n", undeclared.join(", "));
     }
     for (title, by) in [("kind", "by_kind"), ("relation type", "by_relation_type")] {
         let mut rows = table(&[title, "#count"]);
