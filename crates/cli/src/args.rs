@@ -17,13 +17,18 @@ use crate::config::{Kind, SourceSpec};
 /// A temporal, governed knowledge graph of a production: what is this, what was it then, what
 /// depends on it, who owns it, and what was left out of the answer.
 #[derive(Debug, Parser)]
-#[command(name = "triglyph", version, max_term_width = 110, after_help = "\
+#[command(
+    name = "triglyph",
+    version,
+    max_term_width = 110,
+    after_help = "\
 The main job:
   triglyph init studio.tg
   triglyph rebuild studio.tg --graphify graph.json --unity game --at game --ownership .github/CODEOWNERS
   triglyph op studio.tg asset_consumers hero_lantern.png
 
-Everything at once, on made-up data: triglyph demo")]
+Everything at once, on made-up data: triglyph demo"
+)]
 pub(crate) struct Args {
     /// What to do.
     #[command(subcommand)]
@@ -479,12 +484,8 @@ mod tests {
     #[test]
     fn at_belongs_to_the_source_before_it() {
         let line = "--unity client=game --at game --graphify a.json --graphify tools=b.json --at tools --unity x/y=z";
-        let expected = [
-            "unity client=game at game",
-            "graphify main=a.json",
-            "graphify tools=b.json at tools",
-            "unity main=x/y=z",
-        ];
+        let expected =
+            ["unity client=game at game", "graphify main=a.json", "graphify tools=b.json at tools", "unity main=x/y=z"];
         assert_eq!(sources(line).unwrap(), expected);
         assert!(sources("--at game --unity x").unwrap_err().contains("before any source"));
         assert!(sources("--unity x --at a --at b").unwrap_err().contains("two --at"));

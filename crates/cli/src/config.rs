@@ -105,7 +105,8 @@ impl StoreFile {
 
 /// The text of a new file, with the sources that were given.
 pub(crate) fn template(scope: Option<&Scope>, sources: &[SourceSpec]) -> String {
-    let mut out = String::from("# What `triglyph rebuild` reads when it is given no sources. Paths begin at this folder.\n\n");
+    let mut out =
+        String::from("# What `triglyph rebuild` reads when it is given no sources. Paths begin at this folder.\n\n");
     match scope {
         Some(scope) => out += &format!("scope = {}\n", quoted(&scope.to_string())),
         None => out += "# scope = \"acme/lanternfall\"\n",
@@ -144,7 +145,8 @@ pub(crate) fn check_names(sources: &[SourceSpec]) -> Result<(), Failure> {
     for (i, source) in sources.iter().enumerate() {
         if sources[..i].iter().any(|other| (other.kind, &other.name) == (source.kind, &source.name)) {
             let (kind, name) = (source.kind.as_str(), &source.name);
-            let message = format!("two {kind} sources are called {name}; give each its own name, as in --{kind} NAME=PATH");
+            let message =
+                format!("two {kind} sources are called {name}; give each its own name, as in --{kind} NAME=PATH");
             return Err(Failure::Usage(message));
         }
     }
@@ -223,7 +225,12 @@ impl Reading<'_> {
             }
         }
         let missing = |what| self.fail(source.span().start, format!("this source has no {what}"));
-        Ok(SourceSpec { kind: kind.ok_or_else(|| missing("kind"))?, name, path: path.ok_or_else(|| missing("path"))?, at })
+        Ok(SourceSpec {
+            kind: kind.ok_or_else(|| missing("kind"))?,
+            name,
+            path: path.ok_or_else(|| missing("path"))?,
+            at,
+        })
     }
 
     fn string<'v>(&self, key: &str, value: &'v Spanned<DeValue<'_>>) -> Result<&'v str, Failure> {
@@ -278,7 +285,10 @@ mod tests {
             ("scope = \"acme\"", ":1: expected a scope such as acme/demo"),
             ("source = 1", ":1: expected [[source]]"),
             ("scope = ", ":1: "),
-            ("[[source]]\nkind=\"unity\"\npath=\"a\"\n[[source]]\nkind=\"unity\"\npath=\"b\"", "two unity sources are called main"),
+            (
+                "[[source]]\nkind=\"unity\"\npath=\"a\"\n[[source]]\nkind=\"unity\"\npath=\"b\"",
+                "two unity sources are called main",
+            ),
         ] {
             let message = read(text).expect_err(text);
             assert!(message.contains(expected), "{text:?}: {message}");
@@ -289,7 +299,8 @@ mod tests {
     #[test]
     fn the_template_is_read_back() {
         let scope = Scope::new("acme", "lantern \"fall\"").unwrap();
-        let given = SourceSpec { kind: Kind::Unity, name: "client".into(), path: "/p/a b".into(), at: Some("game".into()) };
+        let given =
+            SourceSpec { kind: Kind::Unity, name: "client".into(), path: "/p/a b".into(), at: Some("game".into()) };
         let file = read(&template(Some(&scope), std::slice::from_ref(&given))).unwrap();
         assert_eq!((file.scope.as_ref(), file.sources), (Some(&scope), vec![given]));
         let file = read(&template(None, &[])).unwrap();

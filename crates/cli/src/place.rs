@@ -37,7 +37,9 @@ impl Place {
             (None, None, []) => DEFAULT_SCOPE.parse()?,
             (None, None, several) => {
                 let several = list(several);
-                return Err(Failure::Usage(format!("the store holds several scopes; name one with --scope: {several}")));
+                return Err(Failure::Usage(format!(
+                    "the store holds several scopes; name one with --scope: {several}"
+                )));
             }
         };
         let there = held.contains(&scope);

@@ -54,7 +54,8 @@ fn further_scope(args: &InitArgs, global: &Global, types: &Types, refused: Error
         return Err(Error::new(Code::Conflict, message).into());
     }
     if !args.sources.given.is_empty() {
-        let message = format!("the sources in {FILE} are those of its own scope; give {scope} its sources at each rebuild");
+        let message =
+            format!("the sources in {FILE} are those of its own scope; give {scope} its sources at each rebuild");
         return Err(Failure::Usage(message));
     }
     types.make(&place.store, &scope)?;

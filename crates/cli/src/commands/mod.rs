@@ -54,7 +54,11 @@ pub(crate) fn questions() -> impl Iterator<Item = &'static str> {
 /// A word as a shell needs it.
 pub(crate) fn quote(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./:=+@%,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 #[cfg(test)]

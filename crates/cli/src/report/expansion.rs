@@ -35,7 +35,8 @@ pub(crate) fn full(answer: &Value) -> String {
     for edge in answer["edges"].as_array().into_iter().flatten() {
         let end = |end: &str| label(answer, string(&edge[end])).to_owned();
         let field = |field: &str| string(&edge[field]).to_owned();
-        let from = if edge["observed"] == true { format!("{} (seen)", field("valid_from")) } else { field("valid_from") };
+        let from =
+            if edge["observed"] == true { format!("{} (seen)", field("valid_from")) } else { field("valid_from") };
         let confidence = edge["confidence"].to_string();
         edges.add_row([
             end("source"),

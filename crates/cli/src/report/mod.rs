@@ -69,7 +69,8 @@ pub(crate) fn foot(answer: &Value) -> String {
         let least = if cuts.iter().all(|cut| cut.exact) { "" } else { "at least " };
         out += &format!(", {least}{} left out", count(omitted));
         if !by_type.is_empty() {
-            let types: Vec<String> = by_type.iter().map(|(name, omitted)| format!("{name} {}", count(*omitted))).collect();
+            let types: Vec<String> =
+                by_type.iter().map(|(name, omitted)| format!("{name} {}", count(*omitted))).collect();
             out += &format!(" ({})", types.join(", "));
         }
         out += &format!("{}\n", advice(answer, limit, &cuts));
@@ -107,7 +108,11 @@ fn advice(answer: &Value, limit: &str, cuts: &[&Cut]) -> String {
 }
 
 fn ask(flag: &str, had: u64, wanted: u64, ceiling: u64) -> String {
-    if had >= ceiling { format!("; {flag} is at its ceiling") } else { format!("; ask for {flag} {}", wanted.min(ceiling)) }
+    if had >= ceiling {
+        format!("; {flag} is at its ceiling")
+    } else {
+        format!("; ask for {flag} {}", wanted.min(ceiling))
+    }
 }
 
 /// What the entity of this id is called in the answer.

@@ -10,7 +10,8 @@ pub(crate) fn owners(answer: &Value) -> String {
     let mut out = head(answer);
     let nodes: Vec<&Value> = answer["nodes"].as_array().into_iter().flatten().collect();
     for node in &nodes {
-        out += &format!("  {HEAD}{}{HEAD:#}{}\n", string(&node["label"]), caution(&node["trust"], node["stale"] == true));
+        out +=
+            &format!("  {HEAD}{}{HEAD:#}{}\n", string(&node["label"]), caution(&node["trust"], node["stale"] == true));
     }
     let decided = &answer["decided_by"];
     let by = string(&decided["by"]);

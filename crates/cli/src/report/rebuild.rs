@@ -14,7 +14,8 @@ const PLACES_MAX: usize = 3;
 
 /// The report for people.
 pub(crate) fn rebuild(scope: &triglyph::Scope, report: &RebuildReport) -> String {
-    let mut rows = table(&["phase", "source", "state", "entities", "relations", "groups", "#stale", "#log", "revision"]);
+    let mut rows =
+        table(&["phase", "source", "state", "entities", "relations", "groups", "#stale", "#log", "revision"]);
     for phase in &report.phases {
         rows.add_row([
             phase.phase.clone(),
@@ -42,7 +43,10 @@ pub(crate) fn rebuild(scope: &triglyph::Scope, report: &RebuildReport) -> String
     } else {
         format!("{} written, sequence {} to {}", bytes(report.log_bytes), report.seq_before, report.seq)
     };
-    out + &format!("{style}{}{style:#}: {scope}, {written}  {DIM}+ added, ~ changed, - removed, = as before{DIM:#}\n", report.state)
+    out + &format!(
+        "{style}{}{style:#}: {scope}, {written}  {DIM}+ added, ~ changed, - removed, = as before{DIM:#}\n",
+        report.state
+    )
 }
 
 /// What `--verify` found.
@@ -68,7 +72,8 @@ fn state(state: PhaseState) -> &'static str {
 fn counts(counts: Counts) -> String {
     let Counts { added, changed, removed, unchanged } = counts;
     let parts = [("+", added), ("~", changed), ("-", removed), ("=", unchanged)];
-    let parts = parts.iter().filter(|(_, number)| *number > 0).map(|(sign, number)| format!("{sign}{}", count(*number)));
+    let parts =
+        parts.iter().filter(|(_, number)| *number > 0).map(|(sign, number)| format!("{sign}{}", count(*number)));
     parts.collect::<Vec<_>>().join(" ")
 }
 

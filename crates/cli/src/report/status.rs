@@ -23,7 +23,10 @@ pub(crate) fn status(answer: &Value) -> String {
     }
     let stale = number(&answer["lag"]["stale_groups"]);
     if stale > 0 {
-        out += &format!("{WARN}{} could not be read last time and may be out of date{WARN:#}\n", plural(stale, "file group"));
+        out += &format!(
+            "{WARN}{} could not be read last time and may be out of date{WARN:#}\n",
+            plural(stale, "file group")
+        );
     }
     let dangling = number(&counts["referential_defects"]);
     if dangling > 0 {
