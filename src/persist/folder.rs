@@ -91,10 +91,7 @@ impl Medium for Folder {
             // The root's own name lies in a folder that no caller can name, so it is made durable here.
             return create_durably(&path);
         }
-        match fs::create_dir(&path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-            other => other,
-        }
+        create(&path)
     }
 
     fn sync_folder(&self, path: &str) -> io::Result<()> {
@@ -143,13 +140,22 @@ pub(super) fn system_entropy(bytes: &mut [u8]) -> io::Result<()> {
     getrandom::fill(bytes).map_err(|error| io::Error::other(error.to_string()))
 }
 
+/// Makes a folder, unless it is there.
+fn create(path: &Path) -> io::Result<()> {
+    match fs::create_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        other => other,
+    }
+}
+
+/// Makes a folder with all above it, and makes its name durable.
 fn create_durably(path: &Path) -> io::Result<()> {
     let parent = path.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
     if !path.is_dir() {
         if let Some(parent) = parent {
             create_durably(parent)?;
         }
-        fs::create_dir(path)?;
+        create(path)?;
     }
     parent.map_or(Ok(()), sync_folder)
 }

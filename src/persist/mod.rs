@@ -40,6 +40,8 @@ pub use medium::Medium;
 pub use memory::Memory;
 pub use store::LocalStore;
 
+pub use log::salvage::{Lost, Salvage};
+
 /// What a commit waits for before it is answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]

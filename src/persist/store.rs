@@ -16,7 +16,7 @@ use super::log::Log;
 use super::log::reader::{Place, Reading};
 use super::log::writer::LogWriter;
 use super::medium::{Medium, join, publish, read_small, write_all};
-use super::{Recovery, Repository, Writer};
+use super::{Recovery, Repository, Salvage, Writer};
 use crate::change::Commit;
 use crate::error::{Code, Error};
 use crate::id::Seq;
@@ -136,6 +136,11 @@ impl LocalStore {
     /// # Errors
     /// `not_found` where it is missing, `corrupt` and `foreign` as for [`Self::scopes`]; what the system says.
     pub fn repository(&self, scope: &Scope, create: bool) -> Result<Arc<dyn Repository>, Error> {
+        let log = self.log(scope, create)?;
+        Ok(Arc::new(LocalRepository { log, segment_bytes_max: self.segment_bytes_max, end: Mutex::new(None) }))
+    }
+
+    fn log(&self, scope: &Scope, create: bool) -> Result<Log, Error> {
         let folder = scope.folder();
         match self.scope_in(&folder)? {
             Some(found) if found != *scope => {
@@ -148,8 +153,21 @@ impl LocalStore {
             None if create => self.make_scope(scope, &folder)?,
             None => return Err(Error::not_found(format!("the store holds no scope {scope}"))),
         }
-        let log = Log { medium: self.medium.clone(), folder, identity: Identity::new(self.id, scope) };
-        Ok(Arc::new(LocalRepository { log, segment_bytes_max: self.segment_bytes_max, end: Mutex::new(None) }))
+        Ok(Log { medium: self.medium.clone(), folder, identity: Identity::new(self.id, scope) })
+    }
+
+    /// Gives up what stands behind the damage of a scope's log, so that the scope can be written again; says what is
+    /// lost. A log that can be read is left as it is.
+    ///
+    /// Nothing is deleted: segments that are given up get the name `lost-…`. Only for somebody who asked for it, and
+    /// has no backup to restore.
+    ///
+    /// # Errors
+    /// `locked` as [`Repository::writer`]; `not_found`; what the system says.
+    pub fn salvage(&self, scope: &Scope, busy_timeout: Duration) -> Result<Salvage, Error> {
+        let log = self.log(scope, false)?;
+        let lock = WriterLock::acquire(&log.medium, &log.folder, &log.identity, busy_timeout)?;
+        log.salvage(&lock)
     }
 
     fn scope_in(&self, folder: &str) -> Result<Option<Scope>, Error> {

@@ -155,7 +155,8 @@ fn read(graph: &Graph, input: &Input, progress: &mut dyn RebuildProgress) -> Res
         Ok(parsed) => parsed,
         Err(error) if error.code() == Code::Interrupted => return Err(error),
         Err(error) => {
-            let mut report = commit(graph, input.phase, instance, all_stale(), None)?;
+            let forget = Edit::Note { name: note, body: None };
+            let mut report = commit(graph, input.phase, instance, all_stale(), Some(forget))?;
             report.state = PhaseState::Failed;
             report.error = Some(error.message().to_owned());
             return Ok(report);
@@ -189,7 +190,7 @@ fn commit(
     report.revision = parsed.revision.clone();
     report.read = std::mem::take(&mut parsed.report);
     let all_stale = parsed.all_stale;
-    let unread = parsed.stale.len() as u64;
+    let unread = parsed.stale.iter().filter(|name| !name.ends_with('/')).count() as u64;
     let Reconciled { edits, groups, entities_unchanged, relations_unchanged, stale } =
         reconcile(&view.engine, instance, parsed);
     report.groups = groups;

@@ -14,6 +14,7 @@
 pub(crate) mod payload;
 pub(crate) mod reader;
 pub(crate) mod record;
+pub(crate) mod salvage;
 pub(crate) mod segment;
 pub(crate) mod writer;
 

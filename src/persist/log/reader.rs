@@ -11,6 +11,7 @@
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use std::io;
+use std::ops::ControlFlow;
 
 use super::record::{self, Damage, Head};
 use super::segment::{self, HEADER, SegmentName};
@@ -234,21 +235,22 @@ enum Verdict {
     Again,
 }
 
-struct Segment {
+/// A segment open for reading.
+pub(crate) struct Segment {
     name: SegmentName,
     path: String,
     window: Window,
 }
 
 impl Segment {
-    fn open(log: &Log, name: SegmentName) -> Result<Segment, Error> {
+    pub(crate) fn open(log: &Log, name: SegmentName) -> Result<Segment, Error> {
         let path = log.path(name);
         let window = log.medium.open(&path).and_then(Window::new).map_err(|error| Error::io(&path, &error))?;
         Ok(Segment { name, path, window })
     }
 
     /// The place before the first frame, as the header has it.
-    fn start(&mut self, log: &Log) -> Result<Place, Error> {
+    pub(crate) fn start(&mut self, log: &Log) -> Result<Place, Error> {
         let header = self.window.get(0, HEADER as usize).map_err(|error| Error::io(&self.path, &error))?;
         let chain = segment::read_header(&self.path, &log.identity, self.name, header)?;
         Ok(Place { segment: self.name, offset: HEADER, last: self.name.previous(), chain })
@@ -297,12 +299,28 @@ impl Segment {
 
     /// Whether a valid frame beyond `offset` says that commit `lost` was durable.
     fn proves(&mut self, offset: u64, lost: Seq) -> Result<bool, Error> {
+        let mut proven = false;
+        let searched = self.search(offset.saturating_add(1), &|head| head.durable >= lost, &mut |_| {
+            proven = true;
+            ControlFlow::Break(())
+        })?;
+        Ok(proven || !searched)
+    }
+
+    /// Tells `found` of the valid frames from `from` on that are `plausible`, wherever they begin, until it breaks.
+    /// `false` when the search was given up.
+    pub(crate) fn search(
+        &mut self,
+        from: u64,
+        plausible: &dyn Fn(&Head) -> bool,
+        found: &mut dyn FnMut(Head) -> ControlFlow<()>,
+    ) -> Result<bool, Error> {
         let io = |error: io::Error| Error::io(&self.path, &error);
-        let (mut at, mut budget) = (offset.saturating_add(1), SEARCH_BYTES_MAX);
+        let (mut at, mut budget) = (from, SEARCH_BYTES_MAX);
         loop {
             let chunk = self.window.get(at, READ_AHEAD).map_err(io)?;
             if chunk.len() < record::HEAD {
-                return Ok(false);
+                return Ok(true);
             }
             let candidates: Vec<usize> = (0..chunk.len())
                 .filter(|i| chunk.get(*i..).is_some_and(|rest| rest.starts_with(&record::MAGIC)))
@@ -311,17 +329,23 @@ impl Segment {
             for candidate in candidates {
                 let candidate = at.saturating_add(candidate as u64);
                 let Ok(head) = Head::read(self.window.get(candidate, record::HEAD).map_err(io)?) else { continue };
-                if head.durable < lost {
+                if !plausible(&head) {
                     continue;
                 }
-                let Some(left) = budget.checked_sub(head.total() as u64) else { return Ok(true) };
+                let Some(left) = budget.checked_sub(head.total() as u64) else { return Ok(false) };
                 budget = left;
-                if head.payload(self.window.get(candidate, head.total()).map_err(io)?).is_ok() {
+                let valid = head.payload(self.window.get(candidate, head.total()).map_err(io)?).is_ok();
+                if valid && found(head).is_break() {
                     return Ok(true);
                 }
             }
             at = at.saturating_add(whole as u64);
         }
+    }
+
+    /// The bytes of the file.
+    pub(crate) fn len(&self) -> u64 {
+        self.window.len
     }
 
     fn ends_early(&self, at: Place, next: SegmentName) -> Error {

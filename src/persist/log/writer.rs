@@ -206,7 +206,7 @@ fn poisoned(cause: &Error) -> Error {
 }
 
 /// Makes a segment that follows a frame of checksum `chain`, with copies of the frames between two places.
-fn begin(
+pub(crate) fn begin(
     log: &Log,
     name: SegmentName,
     chain: u32,

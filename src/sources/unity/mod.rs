@@ -172,6 +172,10 @@ impl Unity {
         add(&mut parsed.report, "distinct_guids", claims.len() as u64);
         let mut speaker = Speaker::new(&self.instance, &self.at, &claims, &mut parsed.report);
         for (pair, reading) in pairs.iter().zip(readings) {
+            if matches!(pair.body, Some(Lies::Refused(_))) {
+                // It may be a folder: then everything beneath it went unread.
+                parsed.stale.push(format!("{}/", below(&self.at, &pair.path)).into());
+            }
             if reading.stale {
                 parsed.stale.push(below(&self.at, &pair.path).into());
                 continue;
