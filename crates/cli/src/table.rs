@@ -35,7 +35,18 @@ pub(crate) fn text(table: &Table) -> String {
     if table.row_count() == 0 {
         return String::new();
     }
-    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+    table.lines().map(|line| format!("{}\n", trimmed(&line))).collect()
+}
+
+/// A line without its trailing spaces, those within its last style included.
+fn trimmed(line: &str) -> String {
+    const PLAIN: &str = "\x1b[0m";
+    let mut line = line.trim_end();
+    let mut plain = "";
+    while let Some(styled) = line.strip_suffix(PLAIN) {
+        (line, plain) = (styled.trim_end(), PLAIN);
+    }
+    format!("{line}{plain}")
 }
 
 /// A number with a comma at every third digit.

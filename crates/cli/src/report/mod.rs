@@ -143,7 +143,11 @@ pub(crate) fn candidates(error: &Error) -> String {
     let json = error.to_json();
     let details = &json["error"]["details"];
     let candidates: Vec<&Value> = details["candidates"].as_array().into_iter().flatten().collect();
-    let identity = |of: &Value| format!("{}:{}", string(&of["source"]["authority"]), string(&of["source"]["id"]));
+    // An authored thing has no name but its id.
+    let identity = |of: &Value| match string(&of["source"]["authority"]) {
+        "authored" => string(&of["id"]).to_owned(),
+        authority => format!("{authority}:{}", string(&of["source"]["id"])),
+    };
     let mut rows = table(&["kind", "called", "type this"]);
     for candidate in &candidates {
         let named = identity(candidate);
