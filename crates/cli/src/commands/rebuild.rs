@@ -4,12 +4,13 @@ use std::path::Path;
 
 use serde_json::Value;
 use triglyph::care::rebuild::{Input, Phase, RebuildReport, rebuild as run, verify};
+use triglyph::operations::operation;
 use triglyph::persist::roots::Roots;
 use triglyph::sources::graphify::Graphify;
 use triglyph::sources::ownership::Ownership;
 use triglyph::sources::unity::Unity;
 use triglyph::sources::{Source, SourceFiles};
-use triglyph::{Code, Error, Scope, Store};
+use triglyph::{Code, Error, Graph, Scope, Store};
 
 use crate::args::{Global, RebuildArgs};
 use crate::config::{Kind, SourceSpec, check_names};
@@ -33,10 +34,19 @@ pub(crate) fn rebuild(args: &RebuildArgs, global: &Global) -> Result<Output, Fai
         let fresh = Store::in_memory()?.graph(&scope)?;
         let verified = verify(&graph, &fresh, inputs_again, &mut Bars::default())?;
         output.failed |= !verified.equal;
-        output.shown += &report::rebuild::verified(&verified);
+        output.shown += &report::rebuild::verified(&verified, &unread(&graph, sources)?);
         output.json["verify"] = serde_json::to_value(&verified).unwrap_or(Value::Null);
     }
     Ok(output)
+}
+
+/// The sources that speak in the graph and were not read: a rebuild from nothing lacks what they say.
+fn unread(graph: &Graph, sources: &[SourceSpec]) -> Result<Vec<String>, Failure> {
+    let status = operation("status")?.call(graph, serde_json::json!({}), &|| false)?;
+    let speaking = status["sources"].as_array().into_iter().flatten().filter_map(|source| source["source"].as_str());
+    let read: Vec<String> = sources.iter().map(SourceSpec::instance).collect();
+    let own = |name: &&str| *name == Phase::Link.as_str() || read.iter().any(|read| read == name);
+    Ok(speaking.filter(|name| !own(name)).map(str::to_owned).collect())
 }
 
 /// The sources of the flags, else those of the store's file.

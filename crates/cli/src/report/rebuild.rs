@@ -49,15 +49,18 @@ pub(crate) fn rebuild(scope: &triglyph::Scope, report: &RebuildReport) -> String
     )
 }
 
-/// What `--verify` found.
-pub(crate) fn verified(verified: &Verified) -> String {
+/// What `--verify` found; `unread` are the sources that speak in the graph and were not among those read.
+pub(crate) fn verified(verified: &Verified, unread: &[String]) -> String {
     let Verified { equal, projected, fresh } = verified;
     if *equal {
         return format!("{GOOD}verified{GOOD:#}: a rebuild from nothing gives the same content, {projected}\n");
     }
-    format!(
-        "{BAD}differs{BAD:#} from a rebuild from nothing over the same sources\n  projected  {projected}\n  from nothing  {fresh}\n"
-    )
+    let mut out = format!("{BAD}differs{BAD:#} from a rebuild from nothing over the same sources\n");
+    out += &format!("  the graph     {projected}\n  from nothing  {fresh}\n");
+    if !unread.is_empty() {
+        out += &format!("  the graph also holds what {} said, which was not read now\n", unread.join(", "));
+    }
+    out
 }
 
 fn state(state: PhaseState) -> &'static str {

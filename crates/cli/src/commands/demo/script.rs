@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::Value;
-use triglyph::Scope;
+use triglyph::{Code, Scope};
 
 use super::crash::crash;
 use super::stage::{Stage, Verdict};
@@ -58,6 +58,7 @@ pub(super) fn play(stage: &mut Stage, folder: &Path, studio: &Path, truth: &Trut
     bounds(stage, store, truth)?;
     time(stage, store, &then, truth)?;
     lists(stage, store)?;
+    words_of_ones_own(stage, store)?;
     proofs(stage, store, &with(&["rebuild", "--scope", "acme/other"], before))?;
     let scope: Scope = "acme/crash".parse()?;
     let command = format!("triglyph write-until-killed {store} --scope {scope} & sleep 1; kill -9 $!");
@@ -289,6 +290,29 @@ fn lists(stage: &mut Stage, store: &str) -> Result<(), Failure> {
         },
     )?;
     Ok(())
+}
+
+fn words_of_ones_own(stage: &mut Stage, store: &str) -> Result<(), Failure> {
+    stage.step(
+        "A fact of one's own",
+        "What people state stands beside what sources say, and no rebuild withdraws it.",
+        &[
+            "call",
+            store,
+            "entity",
+            r#"{"type": "Project", "initial_props": {"pid": "PID-LF01", "name": "Lanternfall"}}"#,
+        ],
+        |made| {
+            hold(made["commit"]["written"] == true, || made.to_string())?;
+            Ok(format!("the entity {}", made["id"]))
+        },
+    )?;
+    stage.refused(
+        "A name that means several things",
+        "Nothing is guessed: the candidates are listed, with what to type.",
+        &["history", store, ".Update()"],
+        Code::AmbiguousSubject,
+    )
 }
 
 fn proofs(stage: &mut Stage, store: &str, other: &[&str]) -> Result<(), Failure> {

@@ -3,10 +3,11 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use triglyph::Code;
 
 use crate::outcome::{Failure, Output};
 use crate::table::{BAD, DIM, GOOD, HEAD, table, text};
-use crate::{args, commands, print};
+use crate::{args, commands, print, report};
 
 /// What a check says: what was as expected, or what was not.
 pub(super) type Verdict = Result<String, String>;
@@ -45,8 +46,7 @@ impl Stage {
         words: &[&str],
         check: impl FnOnce(&Value) -> Verdict,
     ) -> Result<Value, Failure> {
-        let line = words.iter().map(|word| commands::quote(word)).collect::<Vec<_>>().join(" ");
-        let command = format!("triglyph {line}");
+        let command = command(words);
         self.announce(title, about, &command)?;
         let begun = Instant::now();
         let run = run(words);
@@ -57,10 +57,32 @@ impl Stage {
                 let verdict = check(&json);
                 (json, verdict)
             }
-            Err(error) => (Value::Null, Err(error)),
+            Err(failure) => (Value::Null, Err(failure.to_string())),
         };
         self.conclude(title, command, verdict, took)?;
         Ok(found)
+    }
+
+    /// Runs a command that has to be refused with this code.
+    pub(super) fn refused(
+        &mut self,
+        title: &'static str,
+        about: &str,
+        words: &[&str],
+        code: Code,
+    ) -> Result<(), Failure> {
+        let command = command(words);
+        self.announce(title, about, &command)?;
+        let begun = Instant::now();
+        let verdict = match run(words) {
+            Err(Failure::Operation(error)) if error.code() == code => {
+                self.say(&clipped(&format!("{error}\n{}", report::candidates(&error))))?;
+                Ok(format!("refused as {}", code.as_str()))
+            }
+            Err(failure) => Err(failure.to_string()),
+            Ok(_) => Err(format!("expected {}, found an answer", code.as_str())),
+        };
+        self.conclude(title, command, verdict, begun.elapsed())
     }
 
     /// A step that is no command of its own.
@@ -130,11 +152,17 @@ impl Stage {
     }
 }
 
+/// A command as it is typed.
+pub(super) fn command(words: &[&str]) -> String {
+    let line = words.iter().map(|word| commands::quote(word)).collect::<Vec<_>>().join(" ");
+    format!("triglyph {line}")
+}
+
 /// Parses and runs a command.
-fn run(words: &[&str]) -> Result<Output, String> {
+fn run(words: &[&str]) -> Result<Output, Failure> {
     let line = std::iter::once(&"triglyph").chain(words).map(Into::into);
-    let args = args::parse(line).map_err(|error| error.to_string())?;
-    commands::run(&args).map_err(|failure| failure.to_string())
+    let args = args::parse(line).map_err(|error| Failure::Usage(error.to_string()))?;
+    commands::run(&args)
 }
 
 /// The first lines, and how many were left out; the last lines say what an answer lacks, so they stay.
