@@ -135,8 +135,8 @@ pub(crate) struct InitArgs {
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
-  triglyph rebuild studio.tg --graphify graph.json --at game/Assets/Scripts --unity client=game --at game \\
-      --ownership .github/CODEOWNERS
+  triglyph rebuild studio.tg --graphify graph.json --at game/Assets/Scripts \\
+    --unity client=game --at game --ownership .github/CODEOWNERS
 
 Each source is PATH or NAME=PATH (NAME is main when left out; a path with a '=' is written ./PATH). --at belongs to the \
 source before it: the folder of the project in which the source's paths begin. With no source at all, those of \
@@ -146,11 +146,11 @@ Exit status 1 when a source could not be read in full; what could be read is in 
 pub(crate) struct RebuildArgs {
     /// The store
     pub(crate) store: PathBuf,
-    #[command(flatten)]
-    pub(crate) sources: SourceArgs,
     /// Prove afterwards that a rebuild from nothing gives the same content
     #[arg(long)]
     pub(crate) verify: bool,
+    #[command(flatten)]
+    pub(crate) sources: SourceArgs,
 }
 
 #[derive(Debug, Default, clap::Args)]
@@ -176,8 +176,8 @@ pub(crate) struct SourceArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   triglyph op studio.tg asset_consumers hero_lantern.png
-  triglyph op studio.tg change_blast_radius repo:game/Assets/Scripts/Hero/HeroController.cs --fan-out 128
-  triglyph op studio.tg owner repo:game/Assets/Scripts/Ui/UiHud.cs --as-of 2026-03-01
+  triglyph op studio.tg change_blast_radius repo:game/Hero.cs --fan-out 128
+  triglyph op studio.tg owner repo:game/Hero.cs --as-of 2026-03-01
 
 A subject is an id, an identity (repo:PATH, unity:GUID), or anything that the thing is or was called.")]
 pub(crate) struct OpArgs {
