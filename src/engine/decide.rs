@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::belief::{Moment, Point};
+use super::belief::{Moment, Point, Spoken};
 use super::draft::{Draft, NEWEST, Reached, Target, same_place};
 use super::state::{Engine, ONTOLOGY_NOTE, PTYPES_NOTE};
 use super::witnesses::TopicIx;
@@ -241,13 +241,15 @@ impl Desk<'_> {
 
     /// Ends every witness of the group that isn't among `spoken`.
     fn withdraw(&mut self, key: &GroupKey, spoken: &BTreeSet<(Topic, u32)>) {
-        let Some(group) = self.engine.witnesses.find_group(key) else { return };
-        let members: BTreeSet<TopicIx> = self.engine.witnesses.group_at(group).members.iter().copied().collect();
+        let witnesses = &self.engine.witnesses;
+        let Some(group) = witnesses.find_group(key) else { return };
+        let members: BTreeSet<TopicIx> = witnesses.group_at(group).members.iter().copied().collect();
         for member in members {
-            for said in self.engine.history(member).voices() {
-                let Voice::Record { group: of, record } = self.engine.witnesses.voice_at(said.voice) else { continue };
+            let of_group = |said: &&Spoken| witnesses.group_of(said.voice) == Some(group);
+            for said in self.engine.history(member).voices().iter().filter(of_group) {
+                let Voice::Record { group: of, record } = witnesses.voice_at(said.voice) else { continue };
                 let topic = self.engine.topic(member);
-                if of != *key || spoken.contains(&(topic.clone(), record)) {
+                if spoken.contains(&(topic.clone(), record)) {
                     continue;
                 }
                 let at = Moment { valid: self.stamp, recorded: NEWEST };

@@ -70,11 +70,6 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// What holds now and has no known end, by (type, priority).
-    pub(crate) fn live(&self) -> &[Hop] {
-        &self.live
-    }
-
     /// The live hops of one type, by priority.
     pub(crate) fn live_of(&self, kind: TypeIx) -> &[Hop] {
         let from = self.live.partition_point(|hop| hop.kind < kind);
@@ -91,11 +86,6 @@ impl Run {
     pub(crate) fn ever(&self) -> impl Iterator<Item = RelationIx> {
         let live = self.live.iter().map(|hop| hop.relation);
         live.chain(self.bounded.iter().copied()).chain(self.past.iter().copied())
-    }
-
-    /// How many relations were ever here.
-    pub(crate) fn ever_len(&self) -> usize {
-        self.live.len() + self.bounded.len() + self.past.len()
     }
 
     /// Takes the relations of `new` out of the run and puts them back where they stand now.

@@ -58,11 +58,11 @@ impl<T: Clone> Paged<T> {
     /// Adds an element at the end.
     pub(crate) fn push(&mut self, element: T) {
         let root = Arc::make_mut(&mut self.root);
-        if self.len % BRANCH == 0 {
+        if self.len.is_multiple_of(BRANCH) {
             root.push(Arc::new(Vec::new()));
         }
         let branch = Arc::make_mut(&mut root[self.len / BRANCH]);
-        if self.len % WIDTH == 0 {
+        if self.len.is_multiple_of(WIDTH) {
             branch.push(Arc::new(Vec::with_capacity(WIDTH)));
         }
         Arc::make_mut(&mut branch[self.len / WIDTH % WIDTH]).push(element);

@@ -1,4 +1,7 @@
 //! How a request looks at the graph: the fields that every read takes.
+//!
+//! A read function is handed a lens, and the lens counts; these fields are how a face that knows only the request makes
+//! that lens.
 
 use serde::{Deserialize, Serialize};
 

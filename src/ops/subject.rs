@@ -7,9 +7,11 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::engine::lens::Lens;
+use crate::engine::states::states;
 use crate::engine::surface::normalised;
 use crate::engine::witnesses::TopicIx;
 use crate::error::{Code, Error};
+use crate::evidence::Trust;
 use crate::id::{EntityId, EntityIx, Seq};
 use crate::key::{EntityKey, Name};
 
@@ -48,6 +50,29 @@ impl Subject {
             }
             Subject::Text(text) => resolve_text(lens, text),
         }
+    }
+
+    /// The entity that is meant, which must be there under the lens.
+    ///
+    /// # Errors
+    /// As [`Subject::resolve`], and `not_found` for what isn't there, with when it was.
+    pub(crate) fn resolve_there(&self, lens: &Lens) -> Result<EntityIx, Error> {
+        let ix = self.resolve(lens)?;
+        if lens.entity(ix).is_some() {
+            return Ok(ix);
+        }
+        let key = &lens.engine().entity(ix).key;
+        let when = lens.asked().map_or_else(|| "now".to_owned(), |at| format!("as of {at}"));
+        let states = states(lens, TopicIx::Entity(ix));
+        let was = states.iter().rev().find(|state| state.existence.held().is_some());
+        let hint = match was.map(|state| (state.from, state.until)) {
+            Some((from, Some(until))) => format!("it was from {from} until {until}; ask as of then"),
+            Some((from, None)) => format!("it is from {from} on; ask as of then"),
+            None if lens.floor() > Trust::Hypothesis => "it may be a hypothesis; ask with investigation".to_owned(),
+            None => "no witness that counts here speaks of it".to_owned(),
+        };
+        Err(Error::not_found(format!("{key} is not there {when}: {hint}"))
+            .with_details(serde_json::json!({ "id": lens.engine().entity(ix).id })))
     }
 }
 

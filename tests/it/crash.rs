@@ -52,7 +52,7 @@ fn workload(disk: &Memory, promises: &mut Promises) -> Result<(), Error> {
 }
 
 fn wanted(seq: u64) -> triglyph::change::Commit {
-    if seq % 8 == 0 { large(seq, 700) } else { commit(seq) }
+    if seq.is_multiple_of(8) { large(seq, 700) } else { commit(seq) }
 }
 
 fn promised(promises: &Promises, at: usize) -> u64 {

@@ -2,14 +2,15 @@
 
 #![allow(unreachable_pub, reason = "a test binary exports nothing")]
 
+mod bad_input;
 mod crash;
 mod damage;
 mod data;
 mod faults;
 mod files;
-mod folder;
 mod format;
 mod graphify;
+mod handles;
 mod isolation;
 mod kill;
 mod log;

@@ -23,7 +23,12 @@ fn call(graph: &Graph, name: &str, request: Json) -> Json {
 
 fn unity(folder: &Path) -> Input {
     let source = Box::new(Unity::new("main", ""));
-    Input { phase: Phase::UnityAssets, source, files: Ok(Box::new(Roots::open(folder).unwrap())), config: String::new() }
+    Input {
+        phase: Phase::UnityAssets,
+        source,
+        files: Ok(Box::new(Roots::open(folder).unwrap())),
+        config: String::new(),
+    }
 }
 
 fn observe(graph: &Graph, folder: &Path) -> RebuildReport {
@@ -123,7 +128,10 @@ fn an_accident_and_its_repair() {
     let history = call(&graph, "history", json!({ "subject": format!("unity:{}", moved.as_str().unwrap()) }));
     let paths: Vec<&str> =
         history["states"].as_array().unwrap().iter().map(|state| state["props"]["path"].as_str().unwrap()).collect();
-    assert_eq!(&paths[..2], ["Assets/Materials/NoFriction.physicMaterial", "Assets/ZZ_copies/moved_NoFriction.physicMaterial"]);
+    assert_eq!(
+        &paths[..2],
+        ["Assets/Materials/NoFriction.physicMaterial", "Assets/ZZ_copies/moved_NoFriction.physicMaterial"]
+    );
 }
 
 /// A `.cs` file reaches the prefabs that use its script: code and assets meet at the file.

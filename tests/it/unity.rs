@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::Value as Json;
+use triglyph::persist::roots::Roots;
 use triglyph::sources::unity::Unity;
 use triglyph::sources::{FileEntry, Parsed, Source, SourceFiles};
 use triglyph::{Error, Observation, Sighted, Trust, Value};
 
 use crate::data;
-use crate::folder::Folder;
 
 /// What a parse says, in the words of the truth.
 #[derive(Default)]
@@ -96,6 +96,10 @@ impl Told {
         }
         counts
     }
+}
+
+fn folder(path: &Path) -> Roots {
+    Roots::open(path).unwrap()
 }
 
 fn parse(files: &dyn SourceFiles) -> Parsed {
@@ -186,7 +190,7 @@ fn check_top_consumed(told: &Told, is_resolved: impl Fn(&str) -> bool, truth: &J
 #[test]
 fn a_real_project() {
     let Some(data) = data::folder() else { return println!("skipped: no data folder") };
-    let files = Folder(data.join("unity/nav2"));
+    let files = folder(&data.join("unity/nav2"));
     let parsed = check(&files, &truth(&data.join("unity/nav2.TRUTH.json")));
     assert_eq!(parsed.report.counts.get("defect:cut_reference"), None);
 }
@@ -198,7 +202,7 @@ fn the_same_project_after_an_accident() {
     let archive = std::fs::File::open(data.join("unity/nav2_mutated.tar.gz")).unwrap();
     let folder = tempfile::tempdir().unwrap();
     tar::Archive::new(flate2::read::GzDecoder::new(archive)).unpack(folder.path()).unwrap();
-    let files = Folder(folder.path().to_owned());
+    let files = self::folder(folder.path());
     let parsed = check(&files, &truth(&data.join("unity/nav2_mutated.TRUTH.json")));
     let cut = defects(&parsed, "cut_reference");
     assert_eq!(cut.len(), 1);
@@ -207,7 +211,7 @@ fn the_same_project_after_an_accident() {
 }
 
 /// Two walks of one tree, the second from its end.
-struct Reversed<'a>(&'a Folder);
+struct Reversed<'a>(&'a Roots);
 
 impl SourceFiles for Reversed<'_> {
     fn walk(&self) -> Result<Vec<FileEntry>, Error> {
@@ -223,7 +227,7 @@ impl SourceFiles for Reversed<'_> {
 #[test]
 fn the_order_of_the_walk_does_not_matter() {
     let Some(data) = data::folder() else { return println!("skipped: no data folder") };
-    let files = Folder(data.join("unity/nav2"));
+    let files = folder(&data.join("unity/nav2"));
     assert_eq!(parse(&files), parse(&Reversed(&files)));
 }
 
@@ -238,7 +242,7 @@ fn nasty_files() {
         let path = entry.unwrap().path();
         std::fs::copy(&path, assets.join(path.file_name().unwrap())).unwrap();
     }
-    let parsed = parse(&Folder(folder.path().to_owned()));
+    let parsed = parse(&self::folder(folder.path()));
     let told = Told::new(&parsed);
     let counts = &parsed.report.counts;
     for (name, expected) in [
@@ -287,7 +291,7 @@ fn the_studio() {
         return println!("skipped: examples/studio is not here");
     }
     let truth = truth(&studio.join("TRUTH.json"));
-    let parsed = Unity::new("game", "game").parse(&Folder(studio.join("game")), &mut ()).unwrap();
+    let parsed = Unity::new("game", "game").parse(&folder(&studio.join("game")), &mut ()).unwrap();
     let told = Told::new(&parsed);
     assert_eq!(told.asset_guids, map::<String>(&truth, "asset_guids"));
     assert_eq!(told.edges, list(&truth, "edge_list"));

@@ -139,7 +139,7 @@ fn read(graph: &Graph, input: &Input, progress: &mut dyn RebuildProgress) -> Res
     let note = Name::from(format!("input/{instance}"));
     let view = graph.view();
     let fingerprint = input.files.as_ref().ok().and_then(|files| of_input(instance, &input.config, &**files));
-    let known = fingerprint.as_ref().map(|fingerprint| Value::from(fingerprint));
+    let known = fingerprint.as_ref().map(Value::from);
     if known.is_some() && view.engine.notes.get(&note) == known.as_ref() {
         let mut report = empty(input.phase, instance, view.seq());
         report.state = PhaseState::Skipped;

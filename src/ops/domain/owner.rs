@@ -69,7 +69,7 @@ pub struct Decided {
 /// An unknown or ambiguous subject.
 pub fn owner(lens: &Lens, request: &OwnerRequest, interrupt: Interrupt) -> Result<Answer<Owners>, Error> {
     let limit = crate::budget::within("limit", request.limit, 1, Budgets::CEILING.fan_out)?;
-    let subject = request.subject.resolve(lens)?;
+    let subject = request.subject.resolve_there(lens)?;
     let filter = |out: bool, names: &[&str]| -> Result<Filter, Error> {
         let names: Vec<crate::Name> = names.iter().map(|name| crate::Name::from(*name)).collect();
         Ok(Filter { out, into: !out, types: types(lens, &names)?, kinds: Kinds::default() })

@@ -53,7 +53,7 @@ pub(crate) fn run(
 ) -> Result<Answer<Expansion>, Error> {
     let depth = within("depth", request.depth.unwrap_or(row.depth), 0, Budgets::DEPTH_CEILING)?;
     let budgets = request.budgets.checked()?;
-    let seed = request.subject.resolve(lens)?;
+    let seed = request.subject.resolve_there(lens)?;
     let state = first_state(lens, row, seed)?;
     let plan = plan(lens, row)?;
     let mut meter = Meter::new(question(row.operation, lens), Applied { depth, budgets }, interrupt);

@@ -100,7 +100,8 @@ pub(crate) fn expand(
             });
         }
     }
-    match plan.decay {
+    // Whether it ended early is the meter's to know.
+    let _ = match plan.decay {
         Some(decay) => walk.by_strength(decay, meter),
         None => walk.by_level(meter),
     };

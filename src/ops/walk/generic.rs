@@ -87,7 +87,7 @@ pub fn walk(lens: &Lens, request: &WalkRequest, interrupt: Interrupt) -> Result<
     let budgets = request.budgets.checked()?;
     let mut seeds: Vec<EntityIx> = Vec::new();
     for subject in std::iter::once(&request.subject).chain(&request.subjects) {
-        let seed = subject.resolve(lens)?;
+        let seed = subject.resolve_there(lens)?;
         if !seeds.contains(&seed) {
             seeds.push(seed);
         }
