@@ -1,0 +1,504 @@
+//! What was typed.
+//!
+//! The one thing that clap's derive can't say is that `--at` belongs to the source before it; [`parse`] reads that from
+//! the places of the flags.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::PossibleValuesParser;
+use clap::error::ErrorKind;
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use triglyph::{Scope, Time};
+
+use crate::config::{Kind, SourceSpec};
+
+/// A temporal, governed knowledge graph of a production: what is this, what was it then, what
+/// depends on it, who owns it, and what was left out of the answer.
+#[derive(Debug, Parser)]
+#[command(
+    name = "triglyph",
+    version,
+    max_term_width = 110,
+    after_help = "\
+The main job:
+  triglyph init studio.tg
+  triglyph rebuild studio.tg --graphify graph.json --unity game --at game --ownership .github/CODEOWNERS
+  triglyph op studio.tg asset_consumers hero_lantern.png
+
+Everything at once, on made-up data: triglyph demo"
+)]
+pub(crate) struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// What holds for every command.
+    #[command(flatten)]
+    pub(crate) global: Global,
+}
+
+impl Args {
+    /// Whether programs read the output.
+    pub(crate) fn wants_json(&self) -> bool {
+        self.global.json || matches!(self.command, Command::Call(_))
+    }
+}
+
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Everywhere")]
+pub(crate) struct Global {
+    /// The scope, as workspace/game; else that of triglyph.toml, else the only one of the store, else local/main
+    #[arg(long, global = true, value_name = "W/G")]
+    pub(crate) scope: Option<Scope>,
+    /// Print JSON for programs
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Colour the output; auto does on a terminal, unless NO_COLOR is set
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
+    /// How long to wait for another writer: 500ms, 5s, 1m
+    #[arg(long, global = true, value_name = "TIME", default_value = "5s", value_parser = duration)]
+    pub(crate) busy_timeout: Duration,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+impl Color {
+    /// Makes it the choice of every stream.
+    pub(crate) fn apply(self) {
+        let choice = match self {
+            Color::Auto => anstream::ColorChoice::Auto,
+            Color::Always => anstream::ColorChoice::Always,
+            Color::Never => anstream::ColorChoice::Never,
+        };
+        choice.write_global();
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Make a store, or a further scope in one
+    Init(InitArgs),
+    /// Bring the graph up to date with its sources
+    Rebuild(RebuildArgs),
+    /// Ask one of the production questions, such as asset_consumers, change_blast_radius, owner
+    Op(OpArgs),
+    /// Walk from one or more subjects along the relations that match
+    Walk(WalkArgs),
+    /// List every state that a thing was in, and what happened between them
+    History(HistoryArgs),
+    /// Show what the scope holds and how fresh it is
+    Status(StatusArgs),
+    /// Compute the content digest: equal digests, equal facts
+    Digest(StoreArgs),
+    /// Write everything as JSON Lines
+    Export(ExportArgs),
+    /// Read JSON Lines that an export wrote
+    Import(ImportArgs),
+    /// Run any operation with a JSON request: the door for programs
+    Call(CallArgs),
+    /// List the operations
+    Operations(OperationsArgs),
+    /// Write a completion script for a shell
+    Completions(CompletionsArgs),
+    /// Show on made-up data what Triglyph does, each step with the command that repeats it
+    Demo(DemoArgs),
+    /// Commit one entity after another and acknowledge each, until killed (a part of the demo)
+    #[command(hide = true)]
+    WriteUntilKilled(StoreArgs),
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  triglyph init studio.tg --scope acme/lanternfall --unity client=game --at game
+
+A file triglyph.toml in the store lists the sources, so that `rebuild` needs no flags; sources given here are written \
+into it. In a store that is there already, a scope that is missing is added.")]
+pub(crate) struct InitArgs {
+    /// The store: a folder that is empty or missing
+    pub(crate) store: PathBuf,
+    /// Further types and relation types, in the form of ontology/*.toml
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ontology: Option<PathBuf>,
+    /// The ptypes that apply in the scope; all when left out
+    #[arg(long = "ptype", value_name = "PTYPE")]
+    pub(crate) ptypes: Vec<String>,
+    #[command(flatten)]
+    pub(crate) sources: SourceArgs,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  triglyph rebuild studio.tg --graphify graph.json --at game/Assets/Scripts \\
+    --unity client=game --at game --ownership .github/CODEOWNERS
+
+Each source is PATH or NAME=PATH (NAME is main when left out; a path with a '=' is written ./PATH). --at belongs to the \
+source before it: the folder of the project in which the source's paths begin. With no source at all, those of \
+triglyph.toml in the store are read. A source that isn't named is left as it is.
+Every phase is one commit: a rebuild that is stopped leaves the phases that had ended, whole.
+Exit status 1 when a source could not be read in full; what could be read is in the graph.")]
+pub(crate) struct RebuildArgs {
+    /// The store
+    pub(crate) store: PathBuf,
+    /// Prove afterwards that a rebuild from nothing gives the same content
+    #[arg(long)]
+    pub(crate) verify: bool,
+    #[command(flatten)]
+    pub(crate) sources: SourceArgs,
+}
+
+#[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "Sources")]
+pub(crate) struct SourceArgs {
+    /// A code graph that Graphify made
+    #[arg(long, value_name = "[NAME=]FILE", value_parser = source)]
+    graphify: Vec<Named>,
+    /// A Unity project folder
+    #[arg(long, value_name = "[NAME=]FOLDER", value_parser = source)]
+    unity: Vec<Named>,
+    /// A CODEOWNERS file
+    #[arg(long, value_name = "[NAME=]FILE", value_parser = source)]
+    ownership: Vec<Named>,
+    /// Where the source before it lies in the project
+    #[arg(long, value_name = "PREFIX")]
+    at: Vec<String>,
+    /// The sources in the order in which they were typed, each with its own `--at`.
+    #[arg(skip)]
+    pub(crate) given: Vec<SourceSpec>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  triglyph op studio.tg asset_consumers hero_lantern.png
+  triglyph op studio.tg change_blast_radius repo:game/Hero.cs --fan-out 128
+  triglyph op studio.tg owner repo:game/Hero.cs --as-of 2026-03-01
+
+A subject is an id, an identity (repo:PATH, unity:GUID), or anything that the thing is or was called.")]
+pub(crate) struct OpArgs {
+    /// The store
+    pub(crate) store: PathBuf,
+    /// The question
+    #[arg(value_parser = PossibleValuesParser::new(crate::commands::questions()))]
+    pub(crate) operation: String,
+    /// What it is about
+    pub(crate) subject: String,
+    #[command(flatten)]
+    pub(crate) bounds: BoundArgs,
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  triglyph walk studio.tg hero_lantern.png --direction in --type DEPENDS_ON --depth 2")]
+pub(crate) struct WalkArgs {
+    /// The store
+    pub(crate) store: PathBuf,
+    /// Where it starts; several subjects take turns
+    #[arg(required = true, value_name = "SUBJECT")]
+    pub(crate) subjects: Vec<String>,
+    /// Which way relations are followed
+    #[arg(long, value_name = "WAY")]
+    pub(crate) direction: Option<Direction>,
+    /// Only relations of this type and of those below it
+    #[arg(long = "type", value_name = "TYPE")]
+    pub(crate) types: Vec<String>,
+    /// Only entities of this kind
+    #[arg(long = "kind", value_name = "KIND")]
+    pub(crate) kinds: Vec<String>,
+    #[command(flatten)]
+    pub(crate) bounds: BoundArgs,
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  triglyph history studio.tg repo:game/Assets/Scripts/Hero/HeroHealth.cs")]
+pub(crate) struct HistoryArgs {
+    /// The store
+    pub(crate) store: PathBuf,
+    /// What it is about
+    pub(crate) subject: String,
+    /// The most states to list
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u32>,
+    /// Go on where an answer left off
+    #[arg(long)]
+    pub(crate) cursor: Option<String>,
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  triglyph status studio.tg --as-of 2026-03-01")]
+pub(crate) struct StatusArgs {
+    /// The store
+    pub(crate) store: PathBuf,
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  triglyph digest studio.tg --scope acme/lanternfall")]
+pub(crate) struct StoreArgs {
+    /// The store
+    pub(crate) store: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  triglyph export studio.tg -o studio.jsonl")]
+pub(crate) struct ExportArgs {
+    /// The store
+    pub(crate) store: PathBuf,
+    /// Write to this file rather than to standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  triglyph export old.tg | triglyph import new.tg - --scope acme/lanternfall")]
+pub(crate) struct ImportArgs {
+    /// The store
+    pub(crate) store: PathBuf,
+    /// JSON Lines; - for standard input
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  triglyph call studio.tg asset_consumers '{\"subject\": \"hero_lantern.png\", \"detail\": \"lines\"}'
+  triglyph call studio.tg list_types
+  echo '{\"type\": \"UnityAsset\", \"limit\": 10}' | triglyph call studio.tg list_entities -
+
+The answer is JSON, in one line unless it goes to a terminal. So is the error of an operation, \
+{\"error\": {\"code\", \"message\", \"details\"}}, with exit status 1.")]
+pub(crate) struct CallArgs {
+    /// The store
+    pub(crate) store: PathBuf,
+    /// The operation
+    #[arg(value_parser = PossibleValuesParser::new(crate::commands::operation_names()), hide_possible_values = true)]
+    pub(crate) operation: String,
+    /// The request; - for standard input, {} when left out
+    #[arg(value_name = "JSON")]
+    pub(crate) request: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  triglyph operations
+  triglyph operations walk --json")]
+pub(crate) struct OperationsArgs {
+    /// One operation, with its schemas
+    #[arg(value_parser = PossibleValuesParser::new(crate::commands::operation_names()), hide_possible_values = true)]
+    pub(crate) operation: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  triglyph completions bash > ~/.local/share/bash-completion/completions/triglyph")]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  triglyph demo --keep demo.tg")]
+pub(crate) struct DemoArgs {
+    /// Make the store here, and leave it
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) keep: Option<PathBuf>,
+}
+
+/// How much an answer may hold.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Bounds")]
+pub(crate) struct BoundArgs {
+    /// How many hops
+    #[arg(long, value_name = "N")]
+    pub(crate) depth: Option<u32>,
+    /// The most entities
+    #[arg(long, value_name = "N")]
+    pub(crate) nodes: Option<u32>,
+    /// The most relations
+    #[arg(long, value_name = "N")]
+    pub(crate) edges: Option<u32>,
+    /// The most relations that one entity offers
+    #[arg(long, value_name = "N")]
+    pub(crate) fan_out: Option<u32>,
+    /// How much is spelt out
+    #[arg(long, value_name = "DETAIL")]
+    pub(crate) detail: Option<Detail>,
+}
+
+/// How to look at the graph.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Look")]
+pub(crate) struct LookArgs {
+    /// What was true at this time: 2026-03-01T09:30:00Z, or a date
+    #[arg(long, value_name = "TIME")]
+    pub(crate) as_of: Option<Time>,
+    /// What the store knew at this sequence
+    #[arg(long, value_name = "SEQ")]
+    pub(crate) as_recorded: Option<u64>,
+    /// Only what a source said at exactly this revision
+    #[arg(long)]
+    pub(crate) revision: Option<String>,
+    /// The least trust that counts
+    #[arg(long)]
+    pub(crate) trust: Option<Trust>,
+    /// Show hypotheses too
+    #[arg(long)]
+    pub(crate) investigation: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Direction {
+    Out,
+    In,
+    Both,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Detail {
+    Ids,
+    Lines,
+    Full,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Trust {
+    Authoritative,
+    Derived,
+    Hypothesis,
+}
+
+/// A source as typed: its name and path.
+type Named = (String, PathBuf);
+
+/// Reads a command line.
+pub(crate) fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Error> {
+    let matches = Args::command().try_get_matches_from(line)?;
+    let mut args = Args::from_arg_matches(&matches)?;
+    let sources = match &mut args.command {
+        Command::Init(init) => &mut init.sources,
+        Command::Rebuild(rebuild) => &mut rebuild.sources,
+        _ => return Ok(args),
+    };
+    if let Some((name, matches)) = matches.subcommand() {
+        sources.given = in_order(sources, matches).map_err(|message| {
+            let mut command = Args::command();
+            command.build();
+            let usage = command.find_subcommand_mut(name);
+            usage.map_or_else(
+                || clap::Error::raw(ErrorKind::ValueValidation, &message),
+                |usage| usage.error(ErrorKind::ValueValidation, &message),
+            )
+        })?;
+    }
+    Ok(args)
+}
+
+/// The sources in the order in which they were typed, each with the `--at` that follows it.
+fn in_order(sources: &SourceArgs, matches: &ArgMatches) -> Result<Vec<SourceSpec>, String> {
+    let mut typed: Vec<(usize, Option<SourceSpec>, &str)> = Vec::new();
+    for (kind, named) in
+        [(Kind::Graphify, &sources.graphify), (Kind::Unity, &sources.unity), (Kind::Ownership, &sources.ownership)]
+    {
+        let places = matches.indices_of(kind.as_str()).into_iter().flatten();
+        typed.extend(places.zip(named).map(|(place, (name, path))| {
+            (place, Some(SourceSpec { kind, name: name.clone(), path: path.clone(), at: None }), "")
+        }));
+    }
+    let places = matches.indices_of("at").into_iter().flatten();
+    typed.extend(places.zip(&sources.at).map(|(place, at)| (place, None, at.as_str())));
+    typed.sort_by_key(|(place, ..)| *place);
+    let mut given: Vec<SourceSpec> = Vec::new();
+    for (_, source, at) in typed {
+        match (source, given.last_mut()) {
+            (Some(source), _) => given.push(source),
+            (None, Some(SourceSpec { at: place @ None, .. })) => *place = Some(at.to_owned()),
+            (None, Some(source)) => return Err(format!("two --at for {source}; each source has one")),
+            (None, None) => return Err(format!("--at {at} stands before any source; it belongs to the one before it")),
+        }
+    }
+    Ok(given)
+}
+
+/// `NAME=PATH`, or a path alone. A `=` behind a slash belongs to the path.
+fn source(text: &str) -> Result<Named, String> {
+    let (name, path) = match text.split_once('=') {
+        Some((name, path)) if !name.contains(['/', '\\']) => (name, path),
+        _ => ("main", text),
+    };
+    crate::config::check_name(name)?;
+    if path.is_empty() {
+        return Err("expected a path".to_owned());
+    }
+    Ok((name.to_owned(), PathBuf::from(path)))
+}
+
+/// `500ms`, `5s`, `1m`; seconds where no unit is named.
+fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|unit: char| unit.is_ascii_alphabetic());
+    let millis: Option<u64> = match &text[digits.len()..] {
+        "ms" => Some(1),
+        "s" | "" => Some(1_000),
+        "m" => Some(60_000),
+        _ => None,
+    };
+    let number: Option<u64> = digits.parse().ok();
+    let span = number.zip(millis).and_then(|(number, millis)| number.checked_mul(millis));
+    span.map(Duration::from_millis).ok_or_else(|| "expected a time such as 500ms, 5s or 1m".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_is_well_formed() {
+        Args::command().debug_assert();
+    }
+
+    fn sources(line: &str) -> Result<Vec<String>, String> {
+        let words = ["triglyph", "rebuild", "s.tg"].into_iter().chain(line.split_whitespace()).map(OsString::from);
+        match parse(words).map_err(|error| error.to_string())?.command {
+            Command::Rebuild(args) => Ok(args.sources.given.iter().map(ToString::to_string).collect()),
+            _ => Err("not a rebuild".to_owned()),
+        }
+    }
+
+    /// A prefix that went to the wrong source would give every path of two sources a wrong name.
+    #[test]
+    fn at_belongs_to_the_source_before_it() {
+        let line = "--unity client=game --at game --graphify a.json --graphify tools=b.json --at tools --unity x/y=z";
+        let expected =
+            ["unity client=game at game", "graphify main=a.json", "graphify tools=b.json at tools", "unity main=x/y=z"];
+        assert_eq!(sources(line).unwrap(), expected);
+        assert!(sources("--at game --unity x").unwrap_err().contains("before any source"));
+        assert!(sources("--unity x --at a --at b").unwrap_err().contains("two --at"));
+        assert!(sources("--unity a:b=x").unwrap_err().contains("expected a name"));
+    }
+
+    #[test]
+    fn durations() {
+        for (text, millis) in [("500ms", 500), ("5s", 5_000), ("7", 7_000), ("1m", 60_000)] {
+            assert_eq!(duration(text), Ok(Duration::from_millis(millis)));
+        }
+        for bad in ["", "s", "5h", "-1s", "1.5s", "99999999999999999999s"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What a scope holds, and its digest.
+
+use serde_json::Value;
+
+use super::{foot, head, string};
+use crate::table::{BAD, DIM, GOOD, WARN, bytes, count, plural, table, text};
+
+/// Counts by kind, type and source, and how fresh they are.
+pub(crate) fn status(answer: &Value) -> String {
+    let counts = &answer["counts"];
+    let number = |value: &Value| value.as_u64().unwrap_or_default();
+    let mut out = head(answer);
+    out += &format!(
+        "{}, {}, {}, {} on disk, {}\n",
+        plural(number(&counts["entities"]), "entity"),
+        plural(number(&counts["relations"]), "relation"),
+        plural(number(&counts["tombstones"]), "tombstone"),
+        bytes(number(&answer["bytes"])),
+        answer["stamp"].as_str().map_or("nothing committed yet".to_owned(), |stamp| format!("last commit {stamp}")),
+    );
+    if let Some(digest) = answer["digest"].as_str() {
+        out += &format!("digest {digest} {DIM}at sequence {}{DIM:#}\n", answer["digest_seq"]);
+    }
+    let stale = number(&answer["lag"]["stale_groups"]);
+    if stale > 0 {
+        out += &format!(
+            "{WARN}{} could not be read last time and may be out of date{WARN:#}\n",
+            plural(stale, "file group")
+        );
+    }
+    let dangling = number(&counts["referential_defects"]);
+    if dangling > 0 {
+        out += &format!("{WARN}{} lack an end{WARN:#}\n", plural(dangling, "relation"));
+    }
+    let undeclared: Vec<&str> = counts["undeclared"].as_array().into_iter().flatten().map(string).collect();
+    if !undeclared.is_empty() {
+        out += &format!("{WARN}not declared by the ontology:{WARN:#} {}\n", undeclared.join(", "));
+    }
+    for (title, by) in [("kind", "by_kind"), ("relation type", "by_relation_type")] {
+        let mut rows = table(&[title, "#count"]);
+        for (name, of) in counts[by].as_object().into_iter().flatten() {
+            rows.add_row([name.clone(), count(number(of))]);
+        }
+        out += &section(&text(&rows));
+    }
+    let mut rows = table(&["source", "#entities", "#relations", "#groups", "#stale", "revision"]);
+    let shown = answer["sources"].as_array().into_iter().flatten();
+    for source in shown {
+        let name = string(&source["source"]);
+        let of = |by: &str| count(number(&counts[by][name]));
+        let revision = string(&source["revision"]).to_owned();
+        let (groups, stale) = (count(number(&source["groups"])), count(number(&source["stale"])));
+        rows.add_row([name.to_owned(), of("entities_by_source"), of("relations_by_source"), groups, stale, revision]);
+    }
+    let authored = |by: &str| number(&counts[by]["author"]);
+    let (entities, relations) = (authored("entities_by_source"), authored("relations_by_source"));
+    if entities + relations > 0 {
+        rows.add_row(["author", &count(entities), &count(relations), "", "", ""]);
+    }
+    out += &section(&text(&rows));
+    if let Some(state) = answer["last_rebuild"]["state"].as_str() {
+        let style = if state == "complete" { GOOD } else { BAD };
+        out += &format!("\nlast rebuild that changed anything: {style}{state}{style:#}\n");
+    }
+    out + &foot(answer)
+}
+
+/// The digests.
+pub(crate) fn digest(answer: &Value) -> String {
+    let mut out = head(answer);
+    let envelope = ["operation", "scope", "seq", "as_of", "truncated", "reasons", "budgets", "beyond"];
+    for (name, value) in answer.as_object().into_iter().flatten() {
+        if !envelope.contains(&name.as_str()) {
+            out += &format!("{name:>10}  {}\n", super::short(value));
+        }
+    }
+    out
+}
+
+fn section(rows: &str) -> String {
+    if rows.is_empty() { String::new() } else { format!("\n{rows}") }
+}

@@ -1,0 +1,91 @@
+//! Tables and colours, decided once.
+
+use anstyle::{AnsiColor, Color, Style};
+use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, presets};
+
+/// What a text is about.
+pub(crate) const HEAD: Style = Style::new().bold();
+/// What matters less.
+pub(crate) const DIM: Style = Style::new().dimmed();
+/// As it should be.
+pub(crate) const GOOD: Style = Style::new().fg_color(Some(Color::Ansi(AnsiColor::Green)));
+/// To be looked at.
+pub(crate) const WARN: Style = Style::new().fg_color(Some(Color::Ansi(AnsiColor::Yellow)));
+/// Wrong.
+pub(crate) const BAD: Style = Style::new().bold().fg_color(Some(Color::Ansi(AnsiColor::Red)));
+
+/// An empty table with these heads. A head that begins with `#` is that of a column of numbers.
+///
+/// Styles are always written; the stream takes them out where nobody wants them.
+pub(crate) fn table(heads: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).enforce_styling().set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(heads.iter().map(|head| Cell::new(head.trim_start_matches('#')).add_attribute(Attribute::Bold)));
+    for (i, (head, column)) in heads.iter().zip(table.column_iter_mut()).enumerate() {
+        column.set_padding((0, if i + 1 < heads.len() { 2 } else { 0 }));
+        if head.starts_with('#') {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+/// The text of a table, its lines without trailing spaces; nothing for a table without rows.
+pub(crate) fn text(table: &Table) -> String {
+    if table.row_count() == 0 {
+        return String::new();
+    }
+    table.lines().map(|line| format!("{}\n", trimmed(&line))).collect()
+}
+
+/// A line without its trailing spaces, those within its last style included.
+fn trimmed(line: &str) -> String {
+    const PLAIN: &str = "\x1b[0m";
+    let mut line = line.trim_end();
+    let mut plain = "";
+    while let Some(styled) = line.strip_suffix(PLAIN) {
+        (line, plain) = (styled.trim_end(), PLAIN);
+    }
+    format!("{line}{plain}")
+}
+
+/// A number with a comma at every third digit.
+pub(crate) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A size in bytes, in the unit that fits.
+pub(crate) fn bytes(bytes: u64) -> String {
+    indicatif::HumanBytes(bytes).to_string()
+}
+
+/// `1 row`, `2 rows`.
+pub(crate) fn plural(number: u64, noun: &str) -> String {
+    let ending = match (number, noun) {
+        (1, _) => return format!("1 {noun}"),
+        (_, noun) if noun.ends_with('y') => return format!("{} {}ies", count(number), &noun[..noun.len() - 1]),
+        _ => "s",
+    };
+    format!("{} {noun}{ending}", count(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_by_thousands() {
+        for (number, expected) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(count(number), expected);
+        }
+        assert_eq!([plural(1, "entity"), plural(2, "entity"), plural(0, "row")], ["1 entity", "2 entities", "0 rows"]);
+    }
+}
