@@ -4,8 +4,8 @@
 //! stores that heard the same sources say the same, in whatever order and however often, have the same content.
 
 pub mod digest;
-// pub mod export;
-// pub mod import;
+pub mod export;
+pub mod import;
 pub(crate) mod lines;
 pub(crate) mod steps;
 
@@ -13,3 +13,5 @@ pub(crate) mod steps;
 mod bench;
 #[cfg(test)]
 mod incremental;
+#[cfg(test)]
+mod roundtrip;
