@@ -12,6 +12,8 @@ pub(crate) mod steps;
 #[cfg(test)]
 mod bench;
 #[cfg(test)]
+mod examples;
+#[cfg(test)]
 mod incremental;
 #[cfg(test)]
 mod roundtrip;

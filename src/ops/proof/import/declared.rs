@@ -82,8 +82,9 @@ impl Declared {
                 "nothing is called {text:?}, here or in the file; give an id, an identity such as repo:PATH, or a name"
             ))),
             _ => {
-                let keys = found.iter().take(CANDIDATES_MAX).filter_map(|id| self.key(lens, *id));
-                let keys: Vec<String> = keys.map(EntityKey::to_string).collect();
+                let mut keys: Vec<&EntityKey> = found.iter().filter_map(|id| self.key(lens, *id)).collect();
+                keys.sort();
+                let keys: Vec<String> = keys.into_iter().take(CANDIDATES_MAX).map(EntityKey::to_string).collect();
                 let message =
                     format!("{text:?} means {} things ({}); name one by its id or key", found.len(), keys.join(", "));
                 Err(Error::new(Code::AmbiguousSubject, message))
