@@ -9,6 +9,7 @@
 //! 2. A batch that asks for nothing new yields no change at all: not one log byte.
 //! 3. One batch says at most one thing about one (topic, voice, aspect, instant).
 
+mod permitted;
 mod refusals;
 mod restate;
 
@@ -407,30 +408,6 @@ impl<'a> Desk<'a> {
         check_props(props)?;
         let props = props.iter().map(|(name, value)| (name.clone(), Some(value.clone()))).collect();
         self.author(&topic, since, confidence, Some(Presence::Present), props, cause)
-    }
-
-    /// Refuses a relation that an author may not write between these types.
-    fn allowed(&self, source: &Name, kind: &Name, target: &Name) -> Result<(), Error> {
-        let ontology = &self.engine.ontology;
-        if ontology.relation(kind).is_none() {
-            let known = ontology.relations().map(|relation| &*relation.name);
-            let message = format!("no relation type {kind:?} is declared{}", did_you_mean(kind, known));
-            return Err(Error::invalid(message).with_details(serde_json::json!({ "type": kind })));
-        }
-        if !ontology.can_reference(source, kind, target) {
-            let allowed = ontology.allowed(source, target);
-            let list = if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") };
-            let message =
-                format!("{source} {kind} {target} is not allowed; from {source} to {target} are allowed: {list}");
-            return Err(Error::new(Code::ReferenceNotAllowed, message)
-                .with_details(serde_json::json!({ "source": source, "target": target, "allowed": allowed })));
-        }
-        Ok(())
-    }
-
-    fn undeclared_kind(&self, kind: &Name) -> Error {
-        let message = format!("no type {kind:?} is declared{}", self.engine.ontology.nearest_kind(kind));
-        Error::invalid(message).with_details(serde_json::json!({ "type": kind }))
     }
 
     fn fact(

@@ -11,7 +11,7 @@ use super::{Desk, undeclared_prop};
 use crate::change::{Presence, Restated};
 use crate::error::Error;
 use crate::id::EntityId;
-use crate::key::{EntityKey, Name, Topic};
+use crate::key::{Name, Topic};
 use crate::value::check_props;
 
 impl Desk<'_> {

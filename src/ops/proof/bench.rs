@@ -34,22 +34,14 @@ impl Bench {
     pub(super) fn commit(&mut self, edits: Vec<Edit>) -> Result<usize, Error> {
         let mut batch = Batch::new(Time::from_micros(self.now), [7; 10]);
         batch.edits = edits;
-        self.take(&batch)
-    }
-
-    pub(super) fn take(&mut self, batch: &Batch) -> Result<usize, Error> {
         let stamp = batch.stamp.max(self.engine.stamp);
-        let changes = self.engine.decide(batch, stamp)?.changes;
+        let changes = self.engine.decide(&batch, stamp)?.changes;
         let count = changes.len();
         if count > 0 {
             self.engine.apply(&Commit { seq: self.engine.seq.next(), stamp, changes });
         }
         self.now += 1_000_000;
         Ok(count)
-    }
-
-    pub(super) fn batch(&self) -> Batch {
-        Batch::new(Time::from_micros(self.now), [7; 10])
     }
 
     pub(super) fn lens(&self) -> Lens {

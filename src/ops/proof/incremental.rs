@@ -20,7 +20,7 @@ use crate::value::Value;
 
 /// What one record says of its subject at one start.
 #[derive(Clone, Debug)]
-struct Word {
+pub(super) struct Word {
     trust: Trust,
     confidence: u32,
     props: Vec<(usize, i64)>,
@@ -28,7 +28,7 @@ struct Word {
 
 /// All that one record says of one subject: told words by start, and what holds now.
 #[derive(Clone, Debug)]
-struct Record {
+pub(super) struct Record {
     subject: usize,
     record: u32,
     told: BTreeMap<i64, Word>,
@@ -36,7 +36,7 @@ struct Record {
 }
 
 #[derive(Clone, Debug)]
-enum Step {
+pub(super) enum Step {
     Observe { group: usize, records: Vec<Record>, revision: u8 },
     Withdraw { group: usize },
     Stale { group: usize },
@@ -74,7 +74,7 @@ fn record() -> impl Strategy<Value = Record> {
     })
 }
 
-fn step() -> impl Strategy<Value = Step> {
+pub(super) fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         8 => (0..GROUPS, prop::collection::vec(record(), 0..5), 0..2u8)
             .prop_map(|(group, records, revision)| Step::Observe { group, records, revision }),
@@ -169,7 +169,7 @@ fn observe(group: Group) -> Edit {
 }
 
 /// Takes the steps in batches that end where `cuts` says so, or where a group would come twice.
-fn incrementally(steps: &[Step], cuts: &[bool]) -> Bench {
+pub(super) fn incrementally(steps: &[Step], cuts: &[bool]) -> Bench {
     let mut bench = Bench::new();
     let mut live = [false; GROUPS];
     let mut edits: Vec<Edit> = Vec::new();

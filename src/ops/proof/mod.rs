@@ -4,12 +4,16 @@
 //! stores that heard the same sources say the same, in whatever order and however often, have the same content.
 
 pub mod digest;
-// pub mod export;
-// pub mod import;
+pub mod export;
+pub mod import;
 pub(crate) mod lines;
 pub(crate) mod steps;
 
 #[cfg(test)]
 mod bench;
 #[cfg(test)]
+mod examples;
+#[cfg(test)]
 mod incremental;
+#[cfg(test)]
+mod roundtrip;
