@@ -345,9 +345,11 @@ pub(crate) fn stretch(history: &History, at: Moment, hearing: &impl Hearing) -> 
     let until = instants[now..].iter().find(|instant| !there(**instant)).copied();
     // The start is told when any voice that says so from there on was told.
     let moment = Moment { valid: from, ..at };
-    let opening = history.voices.iter().filter_map(|spoken| spoken.presence(moment));
+    let heard = history.voices.iter().filter(|spoken| hearing.hears(spoken.voice));
+    let opening = heard.filter_map(|spoken| spoken.presence(moment));
     let since = opening
         .filter(|point| point.from == from && point.presence == Some(Presence::Present))
+        .filter(|point| point.trust >= hearing.floor())
         .map(|point| point.since)
         .max()
         .unwrap_or(Since::Observed);

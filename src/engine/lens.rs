@@ -12,10 +12,12 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use super::belief::{self, Existence, Hearing, Held, Moment, Prop, Stretch};
-use super::state::{Engine, Now};
+use super::now::Now;
+use super::state::Engine;
 use super::witnesses::TopicIx;
 use crate::error::Error;
 use crate::evidence::Trust;
@@ -163,16 +165,28 @@ impl Lens {
         self.valid >= self.engine().stamp && self.recorded == self.engine().seq && self.revision.is_none()
     }
 
+    /// Whether the lens looks at a moment of which a row's cache speaks.
+    fn within(&self, now: &Now) -> bool {
+        let covered = now.from <= self.valid && now.next.is_none_or(|next| self.valid < next);
+        covered && self.recorded == self.engine().seq && self.revision.is_none()
+    }
+
     /// Whether what is cached of a row is what this lens sees.
     fn sees_cached(&self, now: &Now) -> bool {
-        self.is_current() && now.next.is_none_or(|next| self.valid < next) && now.trust_min >= self.floor
+        now.trust_min >= self.floor && self.within(now)
     }
 
     /// Whether a topic is there, its ends apart.
     pub(crate) fn existence(&self, topic: TopicIx) -> Existence {
         let now = self.engine().now(topic);
-        if self.sees_cached(now) {
-            return now.existence;
+        if self.within(now) {
+            match now.existence {
+                existence if now.trust_min >= self.floor => return existence,
+                Existence::Present(held) if now.steady => {
+                    return if held.trust >= self.floor { now.existence } else { Existence::Absent };
+                }
+                _ => {}
+            }
         }
         belief::existence(self.engine().history(topic), self.moment(), &Ear(self))
     }
@@ -216,8 +230,8 @@ impl Lens {
     /// The stretch of presence around the moment, the ends of a relation apart.
     pub(crate) fn stretch(&self, topic: TopicIx) -> Option<Stretch> {
         let now = self.engine().now(topic);
-        if self.sees_cached(now) {
-            return now.stretch;
+        if self.within(now) && (now.trust_min >= self.floor || now.steady) {
+            return now.stretch.filter(|_| self.existence(topic).held().is_some());
         }
         belief::stretch(self.engine().history(topic), self.moment(), &Ear(self))
     }
@@ -251,55 +265,93 @@ impl Lens {
     }
 
     /// The matching relations of an entity, best first.
+    ///
+    /// Costs one look at each run, and at each relation that has to be evaluated: with a current lens only those with
+    /// a known end or a start to come, else every relation that the entity ever had.
     pub(crate) fn edges<'a>(&'a self, entity: EntityIx, filter: &'a Filter) -> Edges<'a> {
-        let mut edges = Edges { lens: self, filter, runs: Vec::new(), rest: Vec::new() };
+        let mut edges = Edges { lens: self, filter, runs: Vec::new(), heads: BinaryHeap::new() };
+        let mut heads: Vec<Head<'a>> = Vec::new();
         for way in filter.ways() {
             let run = self.engine().adjacency.run(entity, *way);
-            if self.is_current() {
-                for kind in filter.types.iter() {
-                    let live = run.live_of(kind);
-                    if !live.is_empty() {
-                        edges.runs.push((*way, live));
-                    }
+            let mut evaluate = |relation| {
+                if let Some(found) = self.matches(relation, *way, filter) {
+                    heads.push(Head { lens: self, edge: self.edge(found, *way), run: None });
                 }
-                edges.rest.extend(run.bounded().iter().filter_map(|relation| self.edge(*relation, *way, filter)));
-            } else {
-                edges.rest.extend(run.ever().filter_map(|relation| self.edge(relation, *way, filter)));
+            };
+            if !self.is_current() {
+                run.ever().for_each(evaluate);
+                continue;
             }
+            run.bounded().iter().copied().for_each(&mut evaluate);
+            edges
+                .runs
+                .extend(run.live().filter(|(kind, _)| filter.types.contains(*kind)).map(|(_, hops)| (*way, hops)));
         }
-        edges.rest.sort_by(|a, b| self.edge_order(b, a));
+        for run in 0..edges.runs.len() {
+            heads.extend(edges.advance(run));
+        }
+        edges.heads = heads.into();
         edges
     }
 
-    /// A relation as an edge, where it matches under this lens.
-    fn edge(&self, relation: RelationIx, way: Way, filter: &Filter) -> Option<Edge> {
+    /// The matching relations of an entity, each once and in no order, and whether these are all.
+    ///
+    /// They are when the lens is current and the filter is by types and trust alone; else at most [`COUNT_MAX`] entries of
+    /// a run are looked at.
+    pub(crate) fn each_match(&self, entity: EntityIx, filter: &Filter, mut each: impl FnMut(Match)) -> bool {
+        let mut all = true;
+        for way in filter.ways() {
+            let run = self.engine().adjacency.run(entity, *way);
+            let entries_max = if self.is_current() && filter.kinds.all() { usize::MAX } else { COUNT_MAX };
+            all &= run.ever_len() <= entries_max;
+            if !self.is_current() {
+                run.ever()
+                    .take(entries_max)
+                    .filter_map(|relation| self.matches(relation, *way, filter))
+                    .for_each(&mut each);
+                continue;
+            }
+            let live = run.live().filter(|(kind, _)| filter.types.contains(*kind)).flat_map(|(_, hops)| hops);
+            live.take(entries_max).filter_map(|hop| self.live_match(hop, *way, filter)).for_each(&mut each);
+            let bounded = run.bounded().iter().copied().take(entries_max);
+            bounded.filter_map(|relation| self.matches(relation, *way, filter)).for_each(&mut each);
+        }
+        all
+    }
+
+    /// A relation, where it matches under this lens.
+    fn matches(&self, relation: RelationIx, way: Way, filter: &Filter) -> Option<Match> {
         let row = self.engine().relation(relation);
-        if !filter.types.contains(row.kind) {
+        let far = if way == Way::Out { row.target } else { row.source };
+        if !filter.types.contains(row.kind) || !filter.shows(row.source, row.target, way) {
             return None;
         }
-        let far = if way == Way::Out { row.target } else { row.source };
         if !filter.kinds.allow(self.engine(), far) {
             return None;
         }
         let held = self.relation(relation)?;
-        let since = self.stretch(TopicIx::Relation(relation)).map_or(Since::Observed, |stretch| stretch.since);
-        let confidence = held.confidence.millionths();
-        Some(Edge { relation, way, far, kind: row.kind, trust: held.trust, confidence, since })
+        Some(Match { relation, far, kind: row.kind, trust: held.trust, confidence: held.confidence.millionths() })
     }
 
-    /// A live hop as an edge, where it matches under this (current) lens.
-    fn live_edge(&self, hop: &Hop, way: Way, filter: &Filter) -> Option<Edge> {
-        let row = self.engine().relation(hop.relation);
-        if row.now.trust_min < self.floor {
-            return self.edge(hop.relation, way, filter);
-        }
-        if !filter.kinds.allow(self.engine(), hop.far) || self.entity(hop.far).is_none() {
+    /// A live hop, where it matches under this (current) lens. Its relation and both its ends are there, and stay.
+    fn live_match(&self, hop: &Hop, way: Way, filter: &Filter) -> Option<Match> {
+        if hop.floor < self.floor as u8 || !filter.kinds.allow(self.engine(), hop.far) {
             return None;
         }
-        let held = row.now.existence.held()?;
-        let since = row.now.stretch.map_or(Since::Observed, |stretch| stretch.since);
-        let (relation, far, kind, confidence) = (hop.relation, hop.far, hop.kind, hop.confidence);
-        Some(Edge { relation, way, far, kind, trust: held.trust, confidence, since })
+        if way == Way::In && filter.out {
+            let row = self.engine().relation(hop.relation);
+            if !filter.shows(row.source, row.target, way) {
+                return None;
+            }
+        }
+        let trust = Trust::ALL[usize::from(hop.trust)];
+        Some(Match { relation: hop.relation, far: hop.far, kind: hop.kind, trust, confidence: hop.confidence })
+    }
+
+    fn edge(&self, found: Match, way: Way) -> Edge {
+        let Match { relation, far, kind, trust, confidence } = found;
+        let since = self.stretch(TopicIx::Relation(relation)).map_or(Since::Observed, |stretch| stretch.since);
+        Edge { relation, way, far, kind, trust, confidence, since }
     }
 
     /// Spec O-4: trust, confidence, told start, canonical order; then the way.
@@ -332,6 +384,16 @@ impl Hearing for Ear<'_> {
     }
 }
 
+/// A matching relation of an entity, as far as counting goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Match {
+    pub(crate) relation: RelationIx,
+    pub(crate) far: EntityIx,
+    pub(crate) kind: TypeIx,
+    pub(crate) trust: Trust,
+    confidence: u32,
+}
+
 /// A matching relation of an entity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Edge {
@@ -356,10 +418,6 @@ impl TypeSet {
 
     pub(crate) fn contains(&self, kind: TypeIx) -> bool {
         self.0[kind.at()]
-    }
-
-    fn iter(&self) -> impl Iterator<Item = TypeIx> {
-        self.0.iter().enumerate().filter(|(_, wanted)| **wanted).map(|(at, _)| TypeIx::nth(at))
     }
 }
 
@@ -405,64 +463,77 @@ impl Filter {
             (false, false) => &[],
         }
     }
-}
 
-/// The matching relations of one entity, best first: a merge of runs that are sorted each.
-pub(crate) struct Edges<'a> {
-    lens: &'a Lens,
-    filter: &'a Filter,
-    /// Live runs, one for each way and type, best first.
-    runs: Vec<(Way, &'a [Hop])>,
-    /// What had to be evaluated, best last.
-    rest: Vec<Edge>,
-}
-
-impl Iterator for Edges<'_> {
-    type Item = Edge;
-
-    fn next(&mut self) -> Option<Edge> {
-        let mut best: Option<(Option<usize>, Edge)> = self.rest.last().map(|edge| (None, *edge));
-        let mut i = 0;
-        while i < self.runs.len() {
-            let (way, run) = &mut self.runs[i];
-            let head = loop {
-                let Some(hop) = run.first() else { break None };
-                match self.lens.live_edge(hop, *way, self.filter) {
-                    Some(edge) => break Some(edge),
-                    None => *run = &run[1..],
-                }
-            };
-            let Some(edge) = head else {
-                self.runs.swap_remove(i);
-                continue;
-            };
-            if best.as_ref().is_none_or(|(_, best)| self.lens.edge_order(&edge, best).is_lt()) {
-                best = Some((Some(i), edge));
-            }
-            i += 1;
-        }
-        let (from, edge) = best?;
-        match from {
-            Some(i) => self.runs[i].1 = &self.runs[i].1[1..],
-            None => drop(self.rest.pop()),
-        }
-        Some(edge)
+    /// A relation from an entity to itself is listed once, along it, where both ways are asked for.
+    fn shows(&self, source: EntityIx, target: EntityIx, way: Way) -> bool {
+        way == Way::Out || !self.out || source != target
     }
 }
 
 /// How far a count reads before it says "at least".
 pub(crate) const COUNT_MAX: usize = 65_536;
 
-impl Edges<'_> {
-    /// Every matching relation, in no order; and whether that was all.
-    ///
-    /// All of them when the lens is current and the filter is by types and trust alone, else the first [`COUNT_MAX`].
-    pub(crate) fn unordered(self) -> (impl Iterator<Item = Edge>, bool) {
-        let Edges { lens, filter, runs, rest } = self;
-        let total = rest.len() + runs.iter().map(|(_, run)| run.len()).sum::<usize>();
-        let exact = total <= COUNT_MAX || lens.is_current() && filter.kinds.all();
-        let live = runs.into_iter().flat_map(move |(way, run)| run.iter().map(move |hop| (way, hop)));
-        let live = live.filter_map(move |(way, hop)| lens.live_edge(hop, way, filter));
-        (rest.into_iter().chain(live).take(if exact { usize::MAX } else { COUNT_MAX }), exact)
+/// The matching relations of one entity, best first: a merge of runs that are sorted each, and of what had to be
+/// evaluated.
+pub(crate) struct Edges<'a> {
+    lens: &'a Lens,
+    filter: &'a Filter,
+    /// What is left of the live runs, one for each way and type, best first.
+    runs: Vec<(Way, &'a [Hop])>,
+    /// The best of each run, and everything evaluated.
+    heads: BinaryHeap<Head<'a>>,
+}
+
+/// An edge waiting to be listed, and the run that goes on behind it.
+struct Head<'a> {
+    lens: &'a Lens,
+    edge: Edge,
+    run: Option<usize>,
+}
+
+impl<'a> Edges<'a> {
+    /// Takes the next match off a run.
+    fn advance(&mut self, run: usize) -> Option<Head<'a>> {
+        let (way, hops) = self.runs[run];
+        let mut matches =
+            hops.iter().enumerate().filter_map(|(i, hop)| Some((i, self.lens.live_match(hop, way, self.filter)?)));
+        let next = matches.next();
+        self.runs[run].1 = next.map_or(&[], |(i, _)| &hops[i + 1..]);
+        next.map(|(_, found)| Head { lens: self.lens, edge: self.lens.edge(found, way), run: Some(run) })
     }
 }
+
+impl Iterator for Edges<'_> {
+    type Item = Edge;
+
+    fn next(&mut self) -> Option<Edge> {
+        let best = self.heads.pop()?;
+        if let Some(run) = best.run
+            && let Some(next) = self.advance(run)
+        {
+            self.heads.push(next);
+        }
+        Some(best.edge)
+    }
+}
+
+impl Ord for Head<'_> {
+    /// The greatest is the best.
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.lens.edge_order(&other.edge, &self.edge)
+    }
+}
+
+impl PartialOrd for Head<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Head<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Head<'_> {}

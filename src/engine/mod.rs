@@ -17,6 +17,7 @@ pub(crate) mod belief;
 pub(crate) mod decide;
 pub(crate) mod draft;
 pub(crate) mod lens;
+pub(crate) mod now;
 pub(crate) mod ontology;
 pub(crate) mod state;
 pub(crate) mod states;

@@ -5,8 +5,7 @@
 //! both are caches of the histories (engine invariant 5), refreshed for what a commit touched and for what hangs on it.
 //!
 //! 1. Entity and relation rows are only ever added; positions hold for the life of the engine.
-//! 2. A row's `now` is the belief at the stamp and sequence of the last commit that touched it, and holds for every
-//!    later instant before `now.next`.
+//! 2. A relation stands live only where every trust floor orders it alike: what depends on the floor is tested by reads.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,12 +13,12 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::belief::{self, Existence, Hearing, History, Moment, Point, Prop, Stretch};
+use super::belief::{History, Point};
+use super::now::Now;
 use super::surface::Surfaces;
 use super::witnesses::{TopicIx, Witnesses};
 use crate::change::{Change, Commit, Say};
-use crate::evidence::Trust;
-use crate::id::{EntityId, EntityIx, NameIx, RelationIx, Seq, TypeIx, VoiceIx};
+use crate::id::{EntityId, EntityIx, NameIx, RelationIx, Seq, TypeIx};
 use crate::index::adjacency::{Adjacency, Hop, Standing, Way};
 use crate::index::keys::{Keys, hash};
 use crate::index::names::Names;
@@ -29,21 +28,6 @@ use crate::time::Time;
 use crate::value::Value;
 
 use super::ontology::{Ontology, Type};
-
-/// What is believed of a row at the last commit that touched it.
-#[derive(Clone, Debug)]
-pub(crate) struct Now {
-    /// Whether it is there.
-    pub(crate) existence: Existence,
-    /// The stretch of presence, where it is there.
-    pub(crate) stretch: Option<Stretch>,
-    /// Its properties, sorted by position; none where it isn't there.
-    pub(crate) props: Arc<[Prop]>,
-    /// The first later instant at which any of this may change.
-    pub(crate) next: Option<Time>,
-    /// The least trust of any voice: at a trust floor up to this one, nothing changes.
-    pub(crate) trust_min: Trust,
-}
 
 /// An entity: identity, and what was said of it.
 #[derive(Clone, Debug)]
@@ -116,27 +100,6 @@ pub(crate) const ONTOLOGY_NOTE: &str = "ontology";
 
 /// The name of the note that holds the ptypes of the scope; without it, every ptype applies.
 pub(crate) const PTYPES_NOTE: &str = "ptypes";
-
-/// Everybody is heard: the hearing of the present.
-pub(crate) struct Everyone<'a>(pub(crate) &'a Witnesses);
-
-impl Hearing for Everyone<'_> {
-    fn hears(&self, _: VoiceIx) -> bool {
-        true
-    }
-
-    fn floor(&self) -> Trust {
-        Trust::Hypothesis
-    }
-
-    fn by_name(&self, a: VoiceIx, b: VoiceIx) -> Ordering {
-        self.0.by_name(a, b)
-    }
-
-    fn same_source(&self, a: VoiceIx, b: VoiceIx) -> bool {
-        self.0.same_source(a, b)
-    }
-}
 
 impl Engine {
     /// The engine of an empty scope.
@@ -441,7 +404,7 @@ impl Engine {
             match *topic {
                 TopicIx::Entity(ix) => {
                     let row = Arc::make_mut(self.entities.at_mut(ix.at()));
-                    let cut = before != after || row.now.stretch != now.stretch;
+                    let cut = row.now.cuts() != now.cuts();
                     row.now = now;
                     if cut {
                         for way in [Way::Out, Way::In] {
@@ -457,25 +420,6 @@ impl Engine {
         }
         self.restand(&stand);
         (entities, relations)
-    }
-
-    fn believe_now(&self, topic: TopicIx) -> Now {
-        let (history, hearing) = (self.history(topic), Everyone(&self.witnesses));
-        let at = Moment { valid: self.stamp, recorded: self.seq };
-        let existence = belief::existence(history, at, &hearing);
-        let props = match existence {
-            Existence::Present(_) => belief::properties(history, at, &hearing).into(),
-            _ => Arc::default(),
-        };
-        let instants = history.instants(self.seq);
-        let points = history.voices().iter().flat_map(|spoken| &spoken.points);
-        Now {
-            existence,
-            stretch: belief::stretch(history, at, &hearing),
-            props,
-            next: instants.get(instants.partition_point(|instant| *instant <= self.stamp)).copied(),
-            trust_min: points.map(|point| point.trust).min().unwrap_or(Trust::Authoritative),
-        }
     }
 
     fn restand(&mut self, relations: &BTreeSet<RelationIx>) {
@@ -495,20 +439,21 @@ impl Engine {
 
     fn standing(&self, ix: RelationIx, way: Way) -> Standing {
         let row = self.relation(ix);
-        let (source, target) = (&self.entity(row.source).now, &self.entity(row.target).now);
-        let nows = [&row.now, source, target];
-        let bounded = nows.iter().any(|now| now.next.is_some());
-        match (row.now.existence.held(), nows.iter().all(|now| now.existence.held().is_some())) {
-            _ if bounded => Standing::Bounded(ix),
-            (Some(held), true) => Standing::Live(Hop {
-                relation: ix,
-                far: if way == Way::Out { row.target } else { row.source },
-                kind: row.kind,
-                trust: held.trust as u8,
-                confidence: held.confidence.millionths(),
-            }),
-            _ => Standing::Past(ix),
+        let nows = [&row.now, &self.entity(row.source).now, &self.entity(row.target).now];
+        if nows.iter().any(|now| now.next.is_some() || !now.steady) {
+            return Standing::Bounded(ix);
         }
+        let [Some(held), Some(source), Some(target)] = nows.map(|now| now.existence.held()) else {
+            return Standing::Past(ix);
+        };
+        Standing::Live(Hop {
+            relation: ix,
+            far: if way == Way::Out { row.target } else { row.source },
+            kind: row.kind,
+            trust: held.trust as u8,
+            floor: held.trust.min(source.trust).min(target.trust) as u8,
+            confidence: held.confidence.millionths(),
+        })
     }
 
     /// The order of two live hops from one entity (spec O-4): trust, confidence, told start, then canonical order.
@@ -532,18 +477,6 @@ impl Engine {
         far()
             .then_with(|| self.types[a.kind.at()].cmp(&self.types[b.kind.at()]))
             .then_with(|| self.names.at(a.origin).cmp(self.names.at(b.origin)))
-    }
-}
-
-impl Now {
-    fn nothing() -> Now {
-        Now {
-            existence: Existence::Absent,
-            stretch: None,
-            props: Arc::default(),
-            next: None,
-            trust_min: Trust::Authoritative,
-        }
     }
 }
 

@@ -37,6 +37,8 @@ pub(crate) struct Hop {
     pub(crate) kind: TypeIx,
     /// Its trust, as a number: higher is better.
     pub(crate) trust: u8,
+    /// The least of its trust and of that of both its ends: no reader who asks for more sees it.
+    pub(crate) floor: u8,
     /// Its confidence in millionths.
     pub(crate) confidence: u32,
 }
@@ -70,11 +72,16 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// The live hops of one type, by priority.
-    pub(crate) fn live_of(&self, kind: TypeIx) -> &[Hop] {
-        let from = self.live.partition_point(|hop| hop.kind < kind);
-        let until = from + self.live[from..].partition_point(|hop| hop.kind == kind);
-        &self.live[from..until]
+    /// What holds now and has no known end: for each type, its hops by priority.
+    pub(crate) fn live(&self) -> impl Iterator<Item = (TypeIx, &[Hop])> {
+        // Types are few in a run, and a run may be long: their ends are searched for, not walked to.
+        let mut rest = &self.live[..];
+        std::iter::from_fn(move || {
+            let kind = rest.first()?.kind;
+            let (hops, after) = rest.split_at(rest.partition_point(|hop| hop.kind == kind));
+            rest = after;
+            Some((kind, hops))
+        })
     }
 
     /// What every read has to test.
@@ -86,6 +93,11 @@ impl Run {
     pub(crate) fn ever(&self) -> impl Iterator<Item = RelationIx> {
         let live = self.live.iter().map(|hop| hop.relation);
         live.chain(self.bounded.iter().copied()).chain(self.past.iter().copied())
+    }
+
+    /// How many relations were ever here.
+    pub(crate) fn ever_len(&self) -> usize {
+        self.live.len() + self.bounded.len() + self.past.len()
     }
 
     /// Takes the relations of `new` out of the run and puts them back where they stand now.

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::bench::Bench;
 use crate::change::Edit;
 use crate::engine::belief::{Moment, existence};
-use crate::engine::state::Everyone;
+use crate::engine::now::Everyone;
 use crate::engine::witnesses::TopicIx;
 use crate::evidence::{Confidence, GroupKey, Trust};
 use crate::id::{EntityIx, RelationIx, Seq};

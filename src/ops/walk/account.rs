@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::expand::{Expanded, Plan, Reached, Step, ended_by, steps};
 use crate::budget::{Limit, Meter, Reason};
-use crate::engine::lens::{Edge, Lens};
+use crate::engine::lens::{Lens, Match};
 use crate::id::RelationIx;
 
 /// The reasons, and how many relations lie beyond a given depth.
@@ -35,16 +35,15 @@ pub(crate) fn account(
             },
             Expanded::No | Expanded::Cut => ended_by(meter),
         };
-        for_each(lens, steps(plan, node, depth), node, &mut missing, |edge| !meter.has(edge.relation));
+        for_each(lens, steps(plan, node, depth), node, &mut missing, |found| !meter.has(found.relation));
         within.extend(&missing.relations);
         reasons.extend(missing.reason(lens, limit, Some(node)));
     }
     let mut deeper = Missing::default();
-    for node in reached.iter().filter(|node| node.distance >= depth && !node.terminal) {
+    for node in reached.iter().filter(|node| node.distance >= depth) {
         let beyond = plan.states[node.state].iter().filter(|step| !step.free);
-        let seen = deeper.relations.clone();
-        for_each(lens, beyond, node, &mut deeper, |edge| {
-            !meter.has(edge.relation) && !within.contains(&edge.relation) && !seen.contains(&edge.relation)
+        for_each(lens, beyond, node, &mut deeper, |found| {
+            !meter.has(found.relation) && !within.contains(&found.relation)
         });
     }
     if depth_given {
@@ -54,22 +53,22 @@ pub(crate) fn account(
     (reasons, None)
 }
 
+/// Adds to `missing` the relations at an entity that its steps match and the answer lacks, each once.
 fn for_each<'a>(
-    lens: &'a Lens,
+    lens: &Lens,
     steps: impl Iterator<Item = &'a Step>,
     node: &Reached,
     missing: &mut Missing,
-    lacks: impl Fn(&Edge) -> bool,
+    lacks: impl Fn(&Match) -> bool,
 ) {
-    let mut here: HashSet<RelationIx> = HashSet::new();
     for step in steps {
-        let (edges, exact) = lens.edges(node.entity, &step.filter).unordered();
-        missing.inexact |= !exact;
-        for edge in edges {
-            if lacks(&edge) && here.insert(edge.relation) {
-                missing.add(&edge);
+        let all = lens.each_match(node.entity, &step.filter, |found| {
+            if lacks(&found) && missing.relations.insert(found.relation) {
+                missing.total += 1;
+                *missing.by.entry((found.kind, found.trust)).or_default() += 1;
             }
-        }
+        });
+        missing.inexact |= !all;
     }
 }
 
@@ -82,12 +81,6 @@ struct Missing {
 }
 
 impl Missing {
-    fn add(&mut self, edge: &Edge) {
-        self.total += 1;
-        *self.by.entry((edge.kind, edge.trust)).or_default() += 1;
-        self.relations.insert(edge.relation);
-    }
-
     fn reason(&self, lens: &Lens, limit: Limit, at: Option<&Reached>) -> Option<Reason> {
         if self.total == 0 {
             return None;
