@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::belief::{self, Existence, Held, Moment, Prop};
+use super::belief::{self, Existence, Hearing, Held, Moment, Point, Prop, Spoken};
 use super::lens::{Ear, Lens};
 use super::witnesses::TopicIx;
 use crate::change::Presence;
@@ -89,24 +89,21 @@ fn same(lens: &Lens, last: &State, existence: &Existence, props: &[Prop]) -> boo
         && last.props.iter().zip(props).all(|(a, b)| a.name == b.name && a.value == b.value)
 }
 
-/// The newest change at an instant, and how the instant is known.
+/// The newest word at an instant that the lens hears, and how the instant is known.
 fn opened(lens: &Lens, topic: TopicIx, from: Time) -> (ChangeId, Since) {
-    let points = lens.engine().history(topic).voices().iter().flat_map(|spoken| &spoken.points);
-    let at = points.filter(|point| point.from == from && point.said.seq <= lens.recorded() && point.unsaid.is_none());
+    let ear = Ear(lens);
+    let heard = |spoken: &&Spoken| ear.hears(spoken.voice);
+    let points = lens.engine().history(topic).voices().iter().filter(heard).flat_map(|spoken| &spoken.points);
+    let at = points.filter(|point| point.from == from && point.trust >= ear.floor() && point.known(lens.recorded()));
     let newest = at.max_by_key(|point| point.said);
     newest.map_or((ChangeId { seq: lens.recorded(), index: 0 }, Since::Observed), |point| (point.said, point.since))
 }
 
 fn event(lens: &Lens, topic: TopicIx, before: Option<&State>, after: &Existence, said: ChangeId) -> Event {
-    let points = lens.engine().history(topic).voices().iter().flat_map(|spoken| &spoken.points);
-    let points: Vec<_> = points.collect();
-    let point = points.iter().find(|point| point.said == said);
-    let cause = point.and_then(|point| point.cause.clone());
-    // A later word at the same start, where an earlier one stood: a correction.
-    let corrected = point.is_some_and(|point| {
-        point.since != Since::Observed
-            && points.iter().any(|other| other.from == point.from && other.said.seq < said.seq)
-    });
+    let voices = lens.engine().history(topic).voices().iter();
+    let mut words = voices.flat_map(|spoken| spoken.points.iter().map(move |point| (spoken, point)));
+    let word = words.find(|(_, point)| point.said == said);
+    let cause = word.and_then(|(_, point)| point.cause.clone());
     let was_there = before.map(|state| state.existence.held().is_some());
     let event_type = match (was_there, after) {
         _ if cause.as_ref().is_some_and(|cause| cause.event_type.is_some()) => {
@@ -115,11 +112,21 @@ fn event(lens: &Lens, topic: TopicIx, before: Option<&State>, after: &Existence,
         (_, Existence::Tombstoned(_)) => "tombstoned".into(),
         (_, Existence::Absent) => "removed".into(),
         (Some(false), Existence::Present(_)) => "reactivated".into(),
-        _ if corrected => "corrected".into(),
-        _ if point.is_some_and(|point| point.presence == Some(Presence::Present)) => "observed".into(),
+        _ if word.is_some_and(|(spoken, point)| corrects(spoken, point)) => "corrected".into(),
+        _ if word.is_some_and(|(_, point)| point.presence == Some(Presence::Present)) => "observed".into(),
         _ => "changed".into(),
     };
     Event { event_type, cause }
+}
+
+/// Whether a word replaced an earlier one of the same voice, about the same, at the same told start.
+fn corrects(spoken: &Spoken, point: &Point) -> bool {
+    point.since != Since::Observed
+        && spoken.points.iter().any(|other| {
+            let both_of_existence = other.presence.is_some() && point.presence.is_some();
+            let both_of_a_value = point.props.iter().any(|(name, _)| other.prop(*name).is_some());
+            other.from == point.from && other.said.seq < point.said.seq && (both_of_existence || both_of_a_value)
+        })
 }
 
 /// UUIDv5 within the scope: of the topic and the change that began the state.
