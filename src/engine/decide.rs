@@ -7,17 +7,17 @@
 //!
 //! 1. A refused batch changes nothing, and the error names what was asked, what is there and what to do.
 //! 2. A batch that asks for nothing new yields no change at all: not one log byte.
-//! 3. One batch says at most one thing about one (topic, voice, aspect, instant).
+//! 3. One batch says at most one thing about one (topic, voice, aspect, instant), and observes or withdraws a group once.
 
+mod hear;
 mod permitted;
 mod refusals;
 mod restate;
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::belief::{Point, Spoken};
-use super::draft::{Draft, NEWEST, Points, Reached, Target, same_place};
+use super::belief::Point;
+use super::draft::{Draft, Reached};
 use super::state::{Engine, ONTOLOGY_NOTE, PTYPES_NOTE};
 use super::witnesses::TopicIx;
 use crate::change::{Batch, Change, Edit, GroupRow, Presence, Say, same_instant};
@@ -25,7 +25,6 @@ use crate::error::{Code, Error, did_you_mean};
 use crate::evidence::{Cause, Confidence, GroupKey, Trust, Voice};
 use crate::id::{ChangeId, EntityId};
 use crate::key::{EntityKey, Name, RelationKey, Topic};
-use crate::observation::{Group, Observation, Sighted};
 use crate::time::{Since, Time};
 use crate::value::{Props, Value, check_props};
 
@@ -78,6 +77,10 @@ struct Desk<'a> {
     said: BTreeMap<Claim, usize>,
     /// What the present edit said, where it may have to be undone.
     claimed: Option<Vec<Claim>>,
+    /// Topics that this batch says are there, and which edit did.
+    made: BTreeMap<Topic, usize>,
+    /// Which edit observed or withdrew a group.
+    grouped: BTreeMap<GroupKey, usize>,
     /// The rows of groups, as this batch leaves them.
     rows: BTreeMap<GroupKey, Option<GroupRow>>,
     edit: usize,
@@ -92,6 +95,8 @@ impl<'a> Desk<'a> {
             named: BTreeMap::new(),
             said: BTreeMap::new(),
             claimed: None,
+            made: BTreeMap::new(),
+            grouped: BTreeMap::new(),
             rows: BTreeMap::new(),
             edit: 0,
         }
@@ -109,8 +114,12 @@ impl<'a> Desk<'a> {
 
     fn decide(&mut self, edit: &Edit) -> Result<(), Error> {
         match edit {
-            Edit::Observe { group, fingerprint } => self.observe(group, fingerprint.as_ref()),
+            Edit::Observe { group, fingerprint } => {
+                self.claim_group(&group.key)?;
+                self.observe(group, fingerprint.as_ref())
+            }
             Edit::Withdraw(key) => {
+                self.claim_group(key)?;
                 self.withdraw(key, &BTreeSet::new());
                 self.row(key, None);
                 Ok(())
@@ -129,209 +138,15 @@ impl<'a> Desk<'a> {
             Edit::Relate { key, confidence, props, since, cause } => {
                 self.relate(key, *confidence, props, *since, cause.as_ref())
             }
-            Edit::Fact { topic, props, since, cause } => self.fact(topic, props, *since, cause.as_ref()),
+            Edit::Fact { topic, props, since, cause } => self.fact(&self.settled(topic), props, *since, cause.as_ref()),
             Edit::Restate(word) => self.restate(word),
             Edit::End { topic, since, cause } => {
-                self.exists(topic)?;
-                self.author(topic, *since, Confidence::ONE, Some(Presence::Veto), Vec::new(), cause.as_ref())
+                let topic = self.settled(topic);
+                self.exists(&topic)?;
+                self.author(&topic, *since, Confidence::ONE, Some(Presence::Veto), Vec::new(), cause.as_ref())
             }
             Edit::Repudiate { change, reason } => self.repudiate(*change, reason),
             Edit::Note { name, body } => self.note(name, body.as_ref()),
-        }
-    }
-
-    // What sources say.
-
-    fn observe(&mut self, group: &Group, fingerprint: Option<&Name>) -> Result<(), Error> {
-        let mut sighted: BTreeMap<(&Sighted, u32), Vec<&Observation>> = BTreeMap::new();
-        for observation in &group.observations {
-            sighted.entry((&observation.sighted, observation.record)).or_default().push(observation);
-        }
-        // A symmetric relation that is seen from either end is one topic, and the word about it one word.
-        let mut words: Vec<((Topic, u32), Vec<&Observation>)> = Vec::with_capacity(sighted.len());
-        let mut places: BTreeMap<(Topic, u32), usize> = BTreeMap::new();
-        for ((sighted, record), observations) in sighted {
-            let told = (self.sight(sighted)?, record);
-            match places.get(&told) {
-                Some(place) => words[*place].1.extend(observations),
-                None => {
-                    places.insert(told.clone(), words.len());
-                    words.push((told, observations));
-                }
-            }
-        }
-        for ((topic, record), mut observations) in words {
-            observations.sort_by(|a, b| self.order(a, b));
-            let voice = Voice::Record { group: group.key.clone(), record };
-            self.hear(&topic, &voice, &observations)?;
-        }
-        let spoken: BTreeSet<(Topic, u32)> = places.into_keys().collect();
-        self.withdraw(&group.key, &spoken);
-        let row = GroupRow { revision: group.revision.clone(), fingerprint: fingerprint.cloned(), stale: false };
-        self.row(&group.key, Some(row));
-        Ok(())
-    }
-
-    /// The order of one witness's words about one thing: by start. Where a parser gave two for one start, what they say
-    /// decides, and not which came first.
-    fn order(&self, a: &Observation, b: &Observation) -> Ordering {
-        let canonical = |observation: &Observation| {
-            let mut text = String::new();
-            for (name, value) in &observation.props {
-                crate::value::write_text(name, &mut text);
-                value.write_canonical(&mut text);
-            }
-            text
-        };
-        (a.since.from(self.stamp), a.since, a.trust, a.confidence)
-            .cmp(&(b.since.from(self.stamp), b.since, b.trust, b.confidence))
-            .then_with(|| canonical(a).cmp(&canonical(b)))
-    }
-
-    /// The topic of what was seen; names it, and the ends of a relation, where they are new.
-    fn sight(&mut self, sighted: &Sighted) -> Result<Topic, Error> {
-        Ok(match sighted {
-            Sighted::Entity(key) => Topic::Entity(self.name_projected(key)?),
-            Sighted::Relation { source, target, kind, origin } => {
-                let (source, target) = (self.name_projected(source)?, self.name_projected(target)?);
-                Topic::Relation(self.ordered(RelationKey {
-                    source,
-                    target,
-                    kind: kind.clone(),
-                    origin: origin.clone(),
-                }))
-            }
-        })
-    }
-
-    fn name_projected(&mut self, key: &EntityKey) -> Result<EntityId, Error> {
-        let id = EntityId::within(&self.engine.namespace, key);
-        self.name(id, key, None)?;
-        Ok(id)
-    }
-
-    /// A symmetric relation has one row: its ends in the order of their ids.
-    fn ordered(&self, mut key: RelationKey) -> RelationKey {
-        if self.engine.ontology.symmetric(&key.kind) && key.target < key.source {
-            std::mem::swap(&mut key.source, &mut key.target);
-        }
-        key
-    }
-
-    /// What a witness says of a topic now: `observations` are its words, by start.
-    fn hear(&mut self, topic: &Topic, voice: &Voice, observations: &[&Observation]) -> Result<(), Error> {
-        let mut draft = Draft::of(self.engine, topic, voice);
-        let mut wanted: Vec<(Since, Target)> = Vec::with_capacity(observations.len());
-        for observation in observations {
-            let props = self.declared(topic, &observation.props)?;
-            let (trust, confidence) = (observation.trust, observation.confidence);
-            wanted.push((observation.since, Target { trust, confidence, props }));
-        }
-        let mut changes = Vec::new();
-        // What the witness no longer tells never was told.
-        let told: BTreeSet<Time> = wanted
-            .iter()
-            .filter(|(since, _)| *since != Since::Observed)
-            .map(|(since, _)| since.from(self.stamp))
-            .collect();
-        for change in draft.untell(&told) {
-            changes.push(Change::Unsay { change, topic: topic.clone(), reason: None });
-        }
-        for (since, target) in wanted.iter().filter(|(since, _)| *since != Since::Observed) {
-            let from = since.from(self.stamp);
-            if let Some(say) = draft.reach(target, *since, from, true) {
-                changes.push(self.claim(topic, voice, say)?);
-            }
-        }
-        // Whatever was observed before, this holds now: the last word whose start has come.
-        let holding = wanted.iter().rev().find(|(since, _)| since.from(self.stamp) <= self.stamp);
-        let now = match holding {
-            Some((_, target)) => draft.reach(target, Since::Observed, self.stamp, false),
-            // All that it tells is yet to come.
-            None => draft.leave(self.stamp),
-        };
-        if let Some(say) = now {
-            changes.push(self.claim(topic, voice, say)?);
-        }
-        let place = observations.last().and_then(|observation| observation.place.clone());
-        let moved = !same_place(draft.place.as_ref(), place.as_ref());
-        if changes.is_empty() && !moved {
-            match topic {
-                Topic::Entity(_) => self.decision.entities_unchanged += 1,
-                Topic::Relation(_) => self.decision.relations_unchanged += 1,
-            }
-            return Ok(());
-        }
-        if moved {
-            let last = changes.iter_mut().rev().find_map(|change| match change {
-                Change::Say(say) => Some(say),
-                _ => None,
-            });
-            match last {
-                Some(say) if place.is_some() => say.place = place,
-                _ => changes.push(Change::Place { topic: topic.clone(), voice: voice.clone(), place }),
-            }
-        }
-        self.decision.changes.append(&mut changes);
-        Ok(())
-    }
-
-    /// The properties as they are kept: what a declared type doesn't declare goes under `extra`.
-    fn declared(&self, topic: &Topic, props: &Props) -> Result<BTreeMap<Name, Value>, Error> {
-        check_props(props).map_err(|error| error.at(self.describe(topic)))?;
-        let kind = match topic {
-            Topic::Entity(id) => self.key_of(*id).and_then(|key| self.engine.ontology.kind(&key.kind)),
-            Topic::Relation(_) => None,
-        };
-        let Some(kind) = kind else { return Ok(props.clone()) };
-        let (mut kept, extra): (Props, Props) =
-            props.clone().into_iter().partition(|(name, _)| kind.declares(name) || *name == EXTRA);
-        if !extra.is_empty() {
-            let mut map = match kept.remove(EXTRA) {
-                Some(Value::Map(map)) => (*map).clone(),
-                Some(other) => BTreeMap::from([(EXTRA.into(), other)]),
-                None => BTreeMap::new(),
-            };
-            map.extend(extra);
-            kept.insert(EXTRA.into(), Value::Map(map.into()));
-        }
-        Ok(kept)
-    }
-
-    /// Ends every witness of the group that isn't among `spoken`.
-    fn withdraw(&mut self, key: &GroupKey, spoken: &BTreeSet<(Topic, u32)>) {
-        let witnesses = &self.engine.witnesses;
-        let Some(group) = witnesses.find_group(key) else { return };
-        let members: BTreeSet<TopicIx> = witnesses.group_at(group).members.iter().copied().collect();
-        for member in members {
-            let of_group = |said: &&Spoken| witnesses.group_of(said.voice) == Some(group);
-            for said in self.engine.history(member).voices().iter().filter(of_group) {
-                let Voice::Record { group: of, record } = witnesses.voice_at(said.voice) else { continue };
-                let topic = self.engine.topic(member);
-                if spoken.contains(&(topic.clone(), record)) {
-                    continue;
-                }
-                // What it told of the time to come was told by nobody.
-                for point in said.points.iter().rev().take_while(|point| point.from > self.stamp) {
-                    if point.known(NEWEST) {
-                        let (change, topic) = (point.said, topic.clone());
-                        self.decision.changes.push(Change::Unsay { change, topic, reason: None });
-                    }
-                }
-                let Some(word) = said.still_speaking(self.stamp) else { continue };
-                self.decision.changes.push(Change::Say(Say {
-                    topic,
-                    voice: Voice::Record { group: of, record },
-                    since: Since::Observed,
-                    from: self.stamp,
-                    trust: word.trust,
-                    confidence: word.confidence,
-                    presence: Some(Presence::Absent),
-                    props: Vec::new(),
-                    place: None,
-                    cause: None,
-                }));
-            }
         }
     }
 
@@ -377,6 +192,7 @@ impl<'a> Desk<'a> {
         if known && self.present(&topic) {
             return Ok(());
         }
+        self.made.insert(topic.clone(), self.edit);
         let props = props.iter().map(|(name, value)| (name.clone(), Some(value.clone()))).collect();
         self.author(&topic, since, Confidence::ONE, Some(Presence::Present), props, cause)
     }
@@ -395,7 +211,7 @@ impl<'a> Desk<'a> {
         let said = author.is_some_and(|(topic, voice)| self.engine.history(topic).voice(voice).is_some());
         let mut kinds = Vec::with_capacity(2);
         for (which, end) in [("source", key.source), ("target", key.target)] {
-            let here = || said || self.named.contains_key(&end) || self.present(&Topic::Entity(end));
+            let here = || said || self.present(&Topic::Entity(end));
             match self.key_of(end).filter(|_| here()) {
                 Some(key) => kinds.push(key.kind.clone()),
                 None => {
@@ -406,6 +222,7 @@ impl<'a> Desk<'a> {
         }
         self.allowed(&kinds[0], &key.kind, &kinds[1])?;
         check_props(props)?;
+        self.made.insert(topic.clone(), self.edit);
         let props = props.iter().map(|(name, value)| (name.clone(), Some(value.clone()))).collect();
         self.author(&topic, since, confidence, Some(Presence::Present), props, cause)
     }
@@ -424,8 +241,7 @@ impl<'a> Desk<'a> {
             let draft = Draft::of(self.engine, topic, &Voice::Author);
             for (name, value) in props {
                 let from = since.from(self.stamp);
-                let same =
-                    draft.prop(name, from, Points::All).and_then(|point| draft.value(point, name)) == value.as_ref();
+                let same = draft.prop(name, from).and_then(|point| draft.value(point, name)) == value.as_ref();
                 if kind.immutable_props.contains(name) && !same {
                     let message =
                         format!("{name:?} of a {} is immutable; it was set when the entity was created", kind.name);
@@ -458,11 +274,10 @@ impl<'a> Desk<'a> {
         }
         let trust = Trust::Authoritative;
         let exact = |point: &&Point| since == Since::Observed || (point.from == from && point.since == since);
-        props.retain(|(name, value)| {
-            !draft
-                .prop(name, from, Points::All)
-                .filter(exact)
-                .is_some_and(|point| draft.value(point, name) == value.as_ref())
+        props.retain(|(name, value)| match draft.prop(name, from) {
+            Some(point) => !exact(&point) || draft.value(point, name) != value.as_ref(),
+            // What has no value needs none taken away, unless this batch gives it one.
+            None => value.is_some() || since != Since::Observed || self.speaks_of(topic, name),
         });
         let presence = presence.filter(|presence| {
             !draft.presence(from).filter(exact).is_some_and(|point| {
@@ -477,6 +292,13 @@ impl<'a> Desk<'a> {
         let change = self.claim_say(say)?;
         self.decision.changes.push(change);
         Ok(())
+    }
+
+    /// Whether an earlier edit of the batch has the author speak of a property, at whatever instant.
+    fn speaks_of(&self, topic: &Topic, name: &Name) -> bool {
+        let first: Claim = (topic.clone(), Voice::Author, Some(name.clone()), Time::UNBOUNDED);
+        let next = self.said.range(&first..).next();
+        next.is_some_and(|((of, voice, aspect, _), _)| (of, voice, aspect) == (&first.0, &first.1, &first.2))
     }
 
     fn repudiate(&mut self, change: ChangeId, reason: &Name) -> Result<(), Error> {
@@ -547,15 +369,36 @@ impl<'a> Desk<'a> {
         }
     }
 
+    /// A symmetric relation has one row: its ends in the order of their ids.
+    fn ordered(&self, mut key: RelationKey) -> RelationKey {
+        if self.engine.ontology.symmetric(&key.kind) && key.target < key.source {
+            std::mem::swap(&mut key.source, &mut key.target);
+        }
+        key
+    }
+
+    /// A topic as its row has it.
+    fn settled(&self, topic: &Topic) -> Topic {
+        match topic {
+            Topic::Entity(id) => Topic::Entity(*id),
+            Topic::Relation(key) => Topic::Relation(self.ordered(key.clone())),
+        }
+    }
+
+    /// Whether a topic is there at the instant of the batch, or made by it.
     fn present(&self, topic: &Topic) -> bool {
-        self.engine.find_topic(topic).is_some_and(|ix| self.engine.now(ix).existence.held().is_some())
+        let there = self.engine.find_topic(topic).is_some_and(|ix| self.engine.is_there(ix, self.stamp));
+        there || self.made.contains_key(topic)
     }
 
     /// Refuses a topic of which nothing was ever said.
     fn exists(&self, topic: &Topic) -> Result<(), Error> {
         let known = self.engine.find_topic(topic).is_some_and(|ix| !self.engine.history(ix).voices().is_empty());
-        let created = matches!(topic, Topic::Entity(id) if self.named.contains_key(id));
-        if known || created { Ok(()) } else { Err(Error::not_found(format!("no {topic} is here"))) }
+        if known || self.made.contains_key(topic) {
+            Ok(())
+        } else {
+            Err(Error::not_found(format!("no {topic} is here")))
+        }
     }
 
     fn describe(&self, topic: &Topic) -> String {
@@ -566,6 +409,19 @@ impl<'a> Desk<'a> {
                 format!("{} {} {}", end(key.source), key.kind, end(key.target))
             }
         }
+    }
+
+    /// Invariant 3, for groups: two edits about one could each withdraw what the other says.
+    fn claim_group(&mut self, key: &GroupKey) -> Result<(), Error> {
+        let (second, GroupKey { source, group }) = (self.edit, key);
+        let Some(first) = self.grouped.get(key) else {
+            self.grouped.insert(key.clone(), second);
+            return Ok(());
+        };
+        let message = format!(
+            "edits {first} and {second} of the batch both say what the group {group:?} of {source} says; make them one"
+        );
+        Err(Error::new(Code::Conflict, message).with_details(serde_json::json!({ "edits": [first, second] })))
     }
 
     fn claim(&mut self, topic: &Topic, voice: &Voice, reached: Reached) -> Result<Change, Error> {

@@ -62,13 +62,6 @@ pub(super) struct Draft<'a> {
     added: BTreeMap<ChangeId, Vec<(Name, Option<Value>)>>,
 }
 
-/// Which points of a draft count.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Points {
-    All,
-    Told,
-}
-
 /// Everything that is recorded is known to whoever writes next.
 pub(super) const NEWEST: Seq = Seq(u64::MAX);
 
@@ -86,12 +79,11 @@ impl<'a> Draft<'a> {
     }
 
     /// The point that holds a property at an instant, added ones included.
-    pub(super) fn prop(&self, name: &Name, valid: Time, among: Points) -> Option<&Point> {
+    pub(super) fn prop(&self, name: &Name, valid: Time) -> Option<&Point> {
         let until = self.spoken.points.partition_point(|point| point.from <= valid);
         let known = self.engine.names.find(name);
         self.spoken.points[..until].iter().rev().find(|point| {
             point.unsaid.is_none()
-                && (among == Points::All || point.since != Since::Observed)
                 && match self.added.get(&point.said) {
                     Some(props) => props.iter().any(|(of, _)| of == name),
                     None => known.is_some_and(|known| point.prop(known).is_some()),
@@ -114,9 +106,28 @@ impl<'a> Draft<'a> {
 
     /// Takes back every told point whose start isn't in `told`.
     pub(super) fn untell(&mut self, told: &BTreeSet<Time>) -> Vec<ChangeId> {
+        self.unsay(|_, point| point.since != Since::Observed && !told.contains(&point.from))
+    }
+
+    /// Takes back what was observed later than `after`, but for points that speak only of what is `now` otherwise than
+    /// `told`.
+    pub(super) fn unobserve(&mut self, after: Time, told: &Target, now: &Target) -> Vec<ChangeId> {
+        let same = (told.trust, told.confidence) == (now.trust, now.confidence);
+        self.unsay(|engine, point| {
+            let told_as_well = |name: &Name| {
+                let (told, now) = (told.props.get(name), now.props.get(name));
+                told == now && (same || now.is_none())
+            };
+            let mut names = point.props.iter().map(|(name, _)| engine.names.at(*name));
+            let needless = point.presence.is_some() && same || names.any(told_as_well);
+            point.since == Since::Observed && point.from > after && needless
+        })
+    }
+
+    fn unsay(&mut self, which: impl Fn(&Engine, &Point) -> bool) -> Vec<ChangeId> {
         let mut changes = Vec::new();
         for point in &mut self.spoken.points {
-            if point.since != Since::Observed && point.unsaid.is_none() && !told.contains(&point.from) {
+            if point.unsaid.is_none() && which(self.engine, point) {
                 point.unsaid = Some((Seq::ZERO, None));
                 changes.push(point.said);
             }
@@ -132,23 +143,23 @@ impl<'a> Draft<'a> {
     }
 
     /// The change point from `from` on after which the voice says `target`; none if it says so already. A told start
-    /// is itself content: with `exact`, a point must stand right there, and what is told must follow from told points
-    /// alone, whatever was observed before.
+    /// is itself content: with `exact`, a point must say all of it right there, whatever was told or observed before.
     pub(super) fn reach(&mut self, target: &Target, since: Since, from: Time, exact: bool) -> Option<Reached> {
         let stands = |point: &Point| !exact || (point.from == from && point.since == since);
         let presence = self.presence(from).is_none_or(|point| {
             let evidence = (point.presence, point.trust, point.confidence);
             evidence != (Some(Presence::Present), target.trust, target.confidence) || !stands(point)
         });
-        let says = |name: &Name, wanted: Option<&Value>, among: Points| {
-            let point = self.prop(name, from, among);
+        let says = |name: &Name, wanted: Option<&Value>| {
+            let point = self.prop(name, from);
             let held = point.and_then(|point| Some((self.value(point, name)?, point.trust, point.confidence)));
-            held == wanted.map(|value| (value, target.trust, target.confidence))
+            let here = wanted.is_none() || point.is_some_and(stands);
+            held == wanted.map(|value| (value, target.trust, target.confidence)) && here
         };
         let mut props = Vec::new();
         for name in self.prop_names().iter().chain(target.props.keys()).collect::<BTreeSet<_>>() {
             let wanted = target.props.get(name);
-            if !says(name, wanted, Points::All) || exact && !says(name, wanted, Points::Told) {
+            if !says(name, wanted) {
                 props.push((name.clone(), wanted.cloned()));
             }
         }

@@ -32,10 +32,13 @@ impl Desk<'_> {
     /// Forgets what the present edit decided before it was refused.
     fn undo(&mut self, changes: usize) {
         for change in self.decision.changes.drain(changes..) {
-            if let Change::Name { id, .. } = change {
-                self.named.remove(&id);
+            match change {
+                Change::Name { id, .. } => drop(self.named.remove(&id)),
+                Change::Say(say) if self.made.get(&say.topic) == Some(&self.edit) => drop(self.made.remove(&say.topic)),
+                _ => {}
             }
         }
+        self.grouped.retain(|_, edit| *edit != self.edit);
         for claim in self.claimed.take().into_iter().flatten() {
             self.said.remove(&claim);
         }
