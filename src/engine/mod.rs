@@ -23,3 +23,6 @@ pub(crate) mod state;
 pub(crate) mod states;
 pub(crate) mod surface;
 pub(crate) mod witnesses;
+
+#[cfg(test)]
+mod tests;
