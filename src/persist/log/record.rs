@@ -208,6 +208,7 @@ fn put(frame: &mut [u8], at: usize, bytes: &[u8]) {
 }
 
 #[cfg(test)]
+#[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 mod tests {
     use super::*;
 
