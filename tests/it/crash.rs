@@ -41,7 +41,7 @@ fn workload(disk: &Memory, promises: &mut Promises) -> Result<(), Error> {
     for commits in [1..=9, 10..=16, 17..=32, 33..=55] {
         let mut writer = repository.writer(NOW)?;
         for seq in commits {
-            writer.append(&if seq % 8 == 0 { large(seq, 700) } else { commit(seq) })?;
+            writer.append(&if seq.is_multiple_of(8) { large(seq, 700) } else { commit(seq) })?;
             if seq < 5 || seq % if seq < 33 { 3 } else { 6 } == 0 {
                 writer.syncer().sync(Seq(seq))?;
                 promises.push((disk.ops().len(), seq));
@@ -52,7 +52,7 @@ fn workload(disk: &Memory, promises: &mut Promises) -> Result<(), Error> {
 }
 
 fn wanted(seq: u64) -> triglyph::change::Commit {
-    if seq % 8 == 0 { large(seq, 700) } else { commit(seq) }
+    if seq.is_multiple_of(8) { large(seq, 700) } else { commit(seq) }
 }
 
 fn promised(promises: &Promises, at: usize) -> u64 {

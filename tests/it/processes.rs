@@ -248,7 +248,7 @@ fn reading_writes_nothing() {
     // A torn tail too: it must be left as it is.
     let mut before = BTreeMap::new();
     tree(root.path(), &mut before);
-    let newest = before.keys().filter(|path| path.ends_with(".tgw")).next_back().unwrap();
+    let newest = before.keys().rfind(|path| path.ends_with(".tgw")).unwrap();
     fs::OpenOptions::new().append(true).open(newest).unwrap().write_all(b"TGf1 torn").unwrap();
     set_read_only(root.path(), true);
     let mut before = BTreeMap::new();

@@ -47,7 +47,7 @@ pub(crate) fn commit(seq: u64) -> Commit {
         cause: Some(Cause { event_type: Some("rename".into()), event_seq: Some(seq), ..Cause::default() }),
         ..said.clone()
     };
-    let row = GroupRow { revision: Some(format!("r{seq}").into()), fingerprint: None, stale: seq % 2 == 0 };
+    let row = GroupRow { revision: Some(format!("r{seq}").into()), fingerprint: None, stale: seq.is_multiple_of(2) };
     let changes = vec![
         Change::Name { id, key, source_memory_id: None },
         Change::Say(said),
