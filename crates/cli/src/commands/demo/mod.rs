@@ -8,6 +8,7 @@ pub(crate) mod crash;
 mod script;
 mod stage;
 mod truth;
+mod words;
 
 use std::path::{Path, PathBuf};
 
