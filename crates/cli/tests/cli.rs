@@ -501,6 +501,7 @@ fn the_demo_is_as_expected() {
     let failed: Vec<&Value> = list(&demo["steps"]).filter(|step| step["ok"] != true).collect();
     assert!(failed.is_empty(), "{failed:#?}");
     assert!(output.status.success() && list(&demo["steps"]).count() >= 30);
+    assert_eq!(desk.error(&["demo", "--json", "--keep", "kept"])["code"], "conflict");
     let status = desk.json(&["status", "kept/studio.tg"]);
     assert_eq!(status["scope"]["workspace"], "acme");
 }

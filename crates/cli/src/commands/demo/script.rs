@@ -11,6 +11,9 @@ use super::truth::{Names, Truth, hold, reached, reached_of, rows, same};
 use super::words;
 use crate::outcome::Failure;
 
+/// The store, in the folder of the demo.
+pub(super) const STORE: &str = "studio.tg";
+
 const SCOPE: &str = "acme/lanternfall";
 const TEXTURE: &str = "game/Assets/Art/Textures/hero_lantern.png";
 const STONE: &str = "game/Assets/Art/Materials/Stone.mat";
@@ -21,7 +24,7 @@ const STAMINA: &str = "repo:game/Assets/Scripts/Hero/HeroStamina.cs";
 /// Plays them all.
 pub(super) fn play(stage: &mut Stage, folder: &Path, studio: &Path, truth: &Truth) -> Result<(), Failure> {
     let text = |path: std::path::PathBuf| path.to_string_lossy().into_owned();
-    let store = &*text(folder.join("studio.tg"));
+    let store = &*text(folder.join(STORE));
     let (before, today) = (&*text(studio.join("graph.before.json")), &*text(studio.join("graph.json")));
     let unity = &*format!("client={}", studio.join("game").display());
     let owners = &*text(studio.join(".github/CODEOWNERS"));
