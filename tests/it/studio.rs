@@ -208,6 +208,15 @@ fn yesterday_stays_answerable() {
     assert_eq!((&states[0]["existence"], &states[1]["existence"]), (&json!("present"), &json!("absent")));
     assert_eq!(states[1]["event"]["event_type"], "removed");
     assert_eq!(states[0]["valid_until"], states[1]["valid_from"]);
+    // A state carries the revision that said it, and so does the answer as of then.
+    assert_eq!(states[0]["revision"], before.phases[0].revision.as_deref().unwrap());
+    let then =
+        call(&graph, "walk", json!({ "subject": "repo:game/Assets/Scripts/Hero/HeroStamina.cs", "as_of": yesterday }));
+    assert_eq!(then["nodes"][0]["revision"], states[0]["revision"]);
+    let of_then = json!({
+        "subject": "repo:game/Assets/Scripts/Hero/HeroStamina.cs", "as_of": yesterday, "revision": states[0]["revision"],
+    });
+    assert!(call(&graph, "walk", of_then)["nodes"].as_array().unwrap().len() > 1);
 }
 
 /// A folder that is gone for a moment must not empty the graph.
