@@ -1,6 +1,6 @@
 //! Bounds, and the only maker of answers.
 //!
-//! An expansion is one sequence of admissions: a relation and, if it is new, the entity at its far end. A [`Meter`]
+//! An expansion is one sequence of admissions: a relation and, if it is new, the entity at its far end. A `Meter`
 //! takes the admissions in order and stops the sequence at the first that would exceed a budget, so that an answer under
 //! smaller budgets is a prefix of the answer under larger ones. Only a meter makes an [`Answer`], and an answer always
 //! says which bounds applied and what they cost; bounded evidence can't pass for a complete graph.

@@ -250,9 +250,18 @@ impl Lens {
         Some(cut)
     }
 
-    /// The revision of what a voice says.
+    /// The revision of what a voice says: that which its group had at the moment looked at.
     pub(crate) fn revision_of(&self, voice: VoiceIx) -> Option<&Name> {
-        self.engine().witnesses.revision(voice, self.recorded)
+        self.engine().witnesses.revision(voice, self.revised())
+    }
+
+    /// The sequence of the group rows that are seen: the last that was recorded by the valid time, within those known.
+    fn revised(&self) -> Seq {
+        match self.engine().seq_at(self.valid) {
+            // What is told of a time before the store has the revision that told it.
+            Seq::ZERO => self.recorded,
+            seq => seq.min(self.recorded),
+        }
     }
 
     /// What an entity is called at this moment: its name, title or path, else its external id.

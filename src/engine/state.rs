@@ -222,6 +222,20 @@ impl Engine {
         (at < self.stamps.len()).then(|| *self.stamps.at(at))
     }
 
+    /// The last commit that was recorded by an instant.
+    pub(crate) fn seq_at(&self, instant: Time) -> Seq {
+        if instant >= self.stamp {
+            return self.seq;
+        }
+        // Stamps never go back.
+        let (mut from, mut until) = (0, self.stamps.len());
+        while from < until {
+            let middle = from.midpoint(until);
+            if *self.stamps.at(middle) <= instant { from = middle + 1 } else { until = middle }
+        }
+        Seq(from as u64)
+    }
+
     /// Folds a commit. It must follow the last one.
     ///
     /// Costs one belief for each topic it touches, and one pass over the run of each entity that such a relation ends

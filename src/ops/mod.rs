@@ -2,7 +2,7 @@
 //!
 //! Two shapes. A *read* takes a lens, a request and a meter and gives an answer; a *write* takes a lens and a request
 //! and gives a batch for the caller to commit. Nothing here sees a graph, so no read can write. Requests and answers
-//! stand beside their function; [`registry`] lists every operation once.
+//! stand beside their function; [`operations`](crate::operations) lists every operation once.
 
 pub mod author;
 pub(crate) mod cursor;

@@ -1,12 +1,14 @@
 //! What a question is about: an id, a source identity, or anything that the thing was ever called.
 //!
-//! 1. A form that several things have is never resolved by a guess: the error lists the candidates.
+//! 1. A form that several things have is never resolved by a guess: the error lists the candidates. A file and the asset
+//!    that it is the body of are one thing by two names; their form means the file, from which every pattern crosses to
+//!    the asset at no depth.
 //! 2. An id or a name of another scope is *not found*, like one that exists nowhere.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::engine::lens::Lens;
+use crate::engine::lens::{Filter, Kinds, Lens, TypeSet};
 use crate::engine::states::states;
 use crate::engine::surface::normalised;
 use crate::engine::witnesses::TopicIx;
@@ -95,6 +97,7 @@ fn resolve_text(lens: &Lens, text: &str) -> Result<EntityIx, Error> {
     found.sort_by(|a, b| engine.entity(*a).key.cmp(&engine.entity(*b).key));
     found.dedup();
     match found[..] {
+        [file, asset] if is_body(lens, file, asset) => Ok(file),
         [] => Err(Error::not_found(format!(
             "nothing here is called {text:?}; give an id, an identity such as repo:PATH or unity:GUID, or a name, title or path"
         ))),
@@ -106,6 +109,14 @@ fn resolve_text(lens: &Lens, text: &str) -> Result<EntityIx, Error> {
             Err(Error::new(Code::AmbiguousSubject, message).with_details(details))
         }
     }
+}
+
+/// Whether a file is the body of an asset.
+fn is_body(lens: &Lens, file: EntityIx, asset: EntityIx) -> bool {
+    let engine = lens.engine();
+    let types = TypeSet::of(engine, |kind| *kind == "IMPORTED_AS");
+    let filter = Filter { out: true, into: false, types, kinds: Kinds::only(vec!["UnityAsset".into()]) };
+    engine.entity(file).key.kind == "File" && lens.edges(file, &filter).any(|edge| edge.far == asset)
 }
 
 fn candidate(lens: &Lens, ix: EntityIx) -> serde_json::Value {
@@ -126,8 +137,14 @@ fn spoken_of(lens: &Lens, ix: EntityIx) -> bool {
 fn identities(lens: &Lens, text: &str) -> Vec<EntityIx> {
     let engine = lens.engine();
     let mut keys: Vec<EntityKey> = Vec::new();
+    let mut authored: Vec<EntityIx> = Vec::new();
     for (at, _) in text.match_indices(':') {
         let (head, external_id) = (&text[..at], &text[at + 1..]);
+        // What an author named has the id that its name is.
+        if let (true, Ok(uuid)) = (head.ends_with("authored"), external_id.parse::<Uuid>()) {
+            authored
+                .extend(engine.find_entity(uuid.into()).filter(|ix| engine.entity(*ix).key.authority == "authored"));
+        }
         if let Some((kind, authority)) = head.split_once(' ') {
             keys.push(EntityKey::new(kind, authority, external_id));
         }
@@ -135,9 +152,9 @@ fn identities(lens: &Lens, text: &str) -> Vec<EntityIx> {
     }
     let ids = keys.into_iter().filter_map(|key| {
         let ix = engine.find_entity(EntityId::within(&engine.namespace, &key))?;
-        (engine.entity(ix).key == key && spoken_of(lens, ix)).then_some(ix)
+        (engine.entity(ix).key == key).then_some(ix)
     });
-    ids.collect()
+    ids.chain(authored).filter(|ix| spoken_of(lens, *ix)).collect()
 }
 
 /// Entities that are called so at the lens's moment; where there are none, those that ever were.

@@ -108,7 +108,7 @@ impl Medium for Folder {
                 Err(TryLockError::Error(error)) => return Err(error),
             }
             // Somebody may have removed the file between our open and our lock: what we hold then guards nothing.
-            let lock = FileLock { file, path: path.clone() };
+            let lock = FileLock { file, path: path.clone(), process: std::process::id() };
             if lock.is_current()? {
                 return Ok(Some(Box::new(lock)));
             }
@@ -198,6 +198,17 @@ impl Sink for FileSink {
 struct FileLock {
     file: File,
     path: PathBuf,
+    process: u32,
+}
+
+impl Drop for FileLock {
+    /// Unlocks by name: a child that is just being started holds a copy of our handle until it runs its own program, and
+    /// closing ours alone would leave the lock with it. A fork that drops its copy must not free the lock of its parent.
+    fn drop(&mut self) {
+        if self.process == std::process::id() {
+            let _ = self.file.unlock();
+        }
+    }
 }
 
 impl Lock for FileLock {

@@ -76,7 +76,7 @@ impl WriterLock {
     ) -> Result<WriterLock, Error> {
         let path = join(folder, "lock");
         let Some(held) = poll(&**medium, &path, busy_timeout)? else {
-            return Err(locked(Note::read(&**medium, folder, identity), busy_timeout));
+            return Err(locked(Note::read(&**medium, folder, identity), medium.process(), busy_timeout));
         };
         let (since, process) = (medium.now(), medium.process());
         Ok(WriterLock { held, medium: medium.clone(), folder: folder.to_owned(), identity: *identity, since, process })
@@ -131,8 +131,11 @@ pub(crate) fn poll(medium: &dyn Medium, path: &str, timeout: Duration) -> Result
     }
 }
 
-fn locked(holder: Option<Note>, waited: Duration) -> Error {
+fn locked(holder: Option<Note>, ours: u32, waited: Duration) -> Error {
     let who = match holder {
+        Some(Note { since, process, .. }) if process == ours => {
+            format!("this process ({process}) has been writing since {since}")
+        }
         Some(Note { since, process, .. }) => format!("process {process} has been writing since {since}"),
         None => "another process is writing".to_owned(),
     };

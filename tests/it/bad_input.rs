@@ -69,7 +69,7 @@ impl Studio {
             },
             Input {
                 phase: Phase::Ownership,
-                source: Box::new(Ownership::new("ownership:main", "CODEOWNERS", "")),
+                source: Box::new(Ownership::new("main", "CODEOWNERS", "")),
                 files: boxed(owners),
                 config: config(),
             },

@@ -41,7 +41,7 @@ fn workload(disk: &Memory, promises: &mut Promises) -> Result<(), Error> {
     for commits in [1..=9, 10..=16, 17..=32, 33..=55] {
         let mut writer = repository.writer(NOW)?;
         for seq in commits {
-            writer.append(&if seq % 8 == 0 { large(seq, 700) } else { commit(seq) })?;
+            writer.append(&wanted(seq))?;
             if seq < 5 || seq % if seq < 33 { 3 } else { 6 } == 0 {
                 writer.syncer().sync(Seq(seq))?;
                 promises.push((disk.ops().len(), seq));
@@ -51,6 +51,7 @@ fn workload(disk: &Memory, promises: &mut Promises) -> Result<(), Error> {
     Ok(())
 }
 
+/// Commit `seq` of the workload: every eighth one is larger.
 fn wanted(seq: u64) -> triglyph::change::Commit {
     if seq.is_multiple_of(8) { large(seq, 700) } else { commit(seq) }
 }

@@ -19,6 +19,7 @@ mod nav2;
 mod operations;
 mod ownership;
 mod processes;
+mod proof;
 mod revisions;
 mod salvage;
 mod samples;

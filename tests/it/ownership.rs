@@ -35,7 +35,7 @@ fn every_known_verdict_holds() {
         // The whole way as well: from a file on disk to the property that a reader asks.
         std::fs::write(checkout.path().join("CODEOWNERS"), format!("{} @owner\n", case.pattern)).unwrap();
         let roots = Roots::open(checkout.path()).unwrap();
-        let parsed = Ownership::new("ownership:main", "CODEOWNERS", "game").parse(&roots, &mut ()).unwrap();
+        let parsed = Ownership::new("main", "CODEOWNERS", "game").parse(&roots, &mut ()).unwrap();
         let props = &parsed.groups[0].observations[0].props;
         assert_eq!(props[BASE].as_str(), Some("game"));
         for (path, expected) in &case.paths {
@@ -56,7 +56,7 @@ fn a_checkout_gets_its_owners() {
     let path = checkout.path().join(".github/CODEOWNERS");
     std::fs::write(&path, "*.png @Acme/Art\n/Assets/Vendor/\n").unwrap();
     let roots = Roots::file(&path).unwrap();
-    let source = Ownership::new("ownership:main", roots.only().unwrap(), "game/.github");
+    let source = Ownership::new("main", roots.only().unwrap(), "game/.github");
     let parsed = source.parse(&roots, &mut ()).unwrap();
     let seen = &parsed.groups[0].observations[0];
     let Sighted::Entity(key) = seen.sighted.clone() else { panic!("the file comes first") };

@@ -212,6 +212,39 @@ fn a_reader_follows_a_writer() {
     assert!(read(&*repository, last.0).unwrap().1.last >= Seq(promised));
 }
 
+/// A9 with the real system calls: after a sync that failed, the process touches its log no more, and what it promised is
+/// there. Needs `strace`, and the right to use it.
+#[test]
+#[cfg(target_os = "linux")]
+fn no_system_call_after_a_failed_sync() {
+    for failing in 1..=8 {
+        let root = tempfile::tempdir().unwrap();
+        let trace = root.path().join("trace");
+        let store = root.path().join("store");
+        let traced = Command::new("strace")
+            .args(["-f", "-y", "-e", "trace=write,fdatasync,fsync", "-o"])
+            .arg(&trace)
+            .args(["-e", &format!("inject=fdatasync:error=EIO:when={failing}")])
+            .arg(std::env::current_exe().unwrap())
+            .args(["--exact", "processes::other_process", "--nocapture", "--test-threads=1"])
+            .env(ROLE, "append")
+            .env(STORE, &store)
+            .output();
+        let calls = fs::read_to_string(&trace).unwrap_or_default();
+        let (Ok(traced), Some((_, after))) = (traced, calls.split_once("(INJECTED)")) else {
+            println!("skipped: strace can't be used here");
+            return;
+        };
+        let promised = String::from_utf8_lossy(&traced.stdout);
+        let promised =
+            promised.lines().filter_map(|line| line.strip_prefix("other: ")?.parse::<u64>().ok()).next_back();
+        let touched = after.lines().filter(|call| call.contains(store.to_str().unwrap()));
+        assert_eq!(touched.collect::<Vec<_>>(), Vec::<&str>::new(), "after sync {failing} failed");
+        let (commits, _) = read(&*repository(&store).unwrap(), 0).unwrap();
+        assert!(commits.len() as u64 >= promised.unwrap_or(0), "{promised:?} promised");
+    }
+}
+
 fn tree(folder: &Path, into: &mut BTreeMap<String, (u64, SystemTime)>) {
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let metadata = entry.metadata().unwrap();

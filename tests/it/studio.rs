@@ -29,7 +29,7 @@ fn input(phase: Phase, source: impl Source + 'static, files: Result<Roots, Error
 /// The sources of the studio, with the code graph of the day before or of the day.
 fn inputs(code: &str) -> Vec<Input> {
     let graphify = Graphify::new("main", code, "game/Assets/Scripts");
-    let ownership = Ownership::new("ownership:main", "CODEOWNERS", ".github");
+    let ownership = Ownership::new("main", "CODEOWNERS", ".github");
     vec![
         input(Phase::Graphify, graphify, Roots::file(&studio().join(code))),
         input(Phase::UnityAssets, Unity::new("main", "game"), Roots::open(&studio().join("game"))),
@@ -208,6 +208,15 @@ fn yesterday_stays_answerable() {
     assert_eq!((&states[0]["existence"], &states[1]["existence"]), (&json!("present"), &json!("absent")));
     assert_eq!(states[1]["event"]["event_type"], "removed");
     assert_eq!(states[0]["valid_until"], states[1]["valid_from"]);
+    // A state carries the revision that said it, and so does the answer as of then.
+    assert_eq!(states[0]["revision"], before.phases[0].revision.as_deref().unwrap());
+    let then =
+        call(&graph, "walk", json!({ "subject": "repo:game/Assets/Scripts/Hero/HeroStamina.cs", "as_of": yesterday }));
+    assert_eq!(then["nodes"][0]["revision"], states[0]["revision"]);
+    let of_then = json!({
+        "subject": "repo:game/Assets/Scripts/Hero/HeroStamina.cs", "as_of": yesterday, "revision": states[0]["revision"],
+    });
+    assert!(call(&graph, "walk", of_then)["nodes"].as_array().unwrap().len() > 1);
 }
 
 /// A folder that is gone for a moment must not empty the graph.
@@ -227,4 +236,29 @@ fn a_missing_folder_loses_nothing() {
     // It comes back, and nothing is stale any more.
     rebuild(&graph, inputs("graph.json"), &mut ()).unwrap();
     assert_eq!(call(&graph, "status", json!({}))["lag"]["stale_groups"], 0);
+}
+
+/// "hero.png" is the name of a file and of the asset that it is the body of: one thing, to whoever asks.
+#[test]
+fn a_file_and_its_asset_are_one_subject() {
+    let truth = truth();
+    let (graph, _) = built("graph.json");
+    let by_name = call(&graph, "asset_consumers", json!({ "subject": "hero_lantern.png", "budgets": wide() }));
+    assert_eq!(by_name["subject"]["kind"], "File");
+    let path = "game/Assets/Art/Textures/hero_lantern.png";
+    let mut expected = texts(&truth["consumers"][path]);
+    expected.insert(path.to_owned());
+    assert_eq!(asset_paths(&by_name, &truth), expected);
+}
+
+/// What an author made is found by the identity under which answers show it.
+#[test]
+fn an_authored_identity_is_a_subject() {
+    let graph = graph();
+    let made = call(&graph, "entity", json!({ "type": "Project", "initial_props": { "name": "Prism" } }));
+    let listed = call(&graph, "list_entities", json!({}))["entities"][0].clone();
+    let identity = format!("authored:{}", listed["source"]["id"].as_str().unwrap());
+    for subject in [identity.clone(), format!("Project {identity}"), "prism".to_owned()] {
+        assert_eq!(call(&graph, "walk", json!({ "subject": subject }))["subject"]["id"], made["id"]);
+    }
 }

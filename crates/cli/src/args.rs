@@ -1,7 +1,6 @@
 //! What was typed.
-//!
-//! The one thing that clap's derive can't say is that `--at` belongs to the source before it; [`parse`] reads that from
-//! the places of the flags.
+
+mod sources;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,10 +8,10 @@ use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
-use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use triglyph::{Scope, Time};
 
-use crate::config::{Kind, SourceSpec};
+use self::sources::SourceArgs;
 
 /// A temporal, governed knowledge graph of a production: what is this, what was it then, what
 /// depends on it, who owns it, and what was left out of the answer.
@@ -99,7 +98,7 @@ pub(crate) enum Command {
     Digest(StoreArgs),
     /// Write everything as JSON Lines
     Export(ExportArgs),
-    /// Read JSON Lines that an export wrote
+    /// Read JSON Lines: an export, or facts of your own
     Import(ImportArgs),
     /// Run any operation with a JSON request: the door for programs
     Call(CallArgs),
@@ -151,26 +150,6 @@ pub(crate) struct RebuildArgs {
     pub(crate) verify: bool,
     #[command(flatten)]
     pub(crate) sources: SourceArgs,
-}
-
-#[derive(Debug, Default, clap::Args)]
-#[command(next_help_heading = "Sources")]
-pub(crate) struct SourceArgs {
-    /// A code graph that Graphify made
-    #[arg(long, value_name = "[NAME=]FILE", value_parser = source)]
-    graphify: Vec<Named>,
-    /// A Unity project folder
-    #[arg(long, value_name = "[NAME=]FOLDER", value_parser = source)]
-    unity: Vec<Named>,
-    /// A CODEOWNERS file
-    #[arg(long, value_name = "[NAME=]FILE", value_parser = source)]
-    ownership: Vec<Named>,
-    /// Where the source before it lies in the project
-    #[arg(long, value_name = "PREFIX")]
-    at: Vec<String>,
-    /// The sources in the order in which they were typed, each with its own `--at`.
-    #[arg(skip)]
-    pub(crate) given: Vec<SourceSpec>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -260,6 +239,9 @@ pub(crate) struct StoreArgs {
 pub(crate) struct ExportArgs {
     /// The store
     pub(crate) store: PathBuf,
+    /// Only what the content digest covers, in the one form whose SHA-256 it is
+    #[arg(long)]
+    pub(crate) canonical: bool,
     /// Write to this file rather than to standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -267,11 +249,13 @@ pub(crate) struct ExportArgs {
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
-  triglyph export old.tg | triglyph import new.tg - --scope acme/lanternfall")]
+  triglyph export old.tg | triglyph import new.tg - --scope acme/lanternfall
+
+A line that can't be taken is told by its number and stops no other; the exit status is 1 then.")]
 pub(crate) struct ImportArgs {
     /// The store
     pub(crate) store: PathBuf,
-    /// JSON Lines; - for standard input
+    /// JSON Lines: an export, or lines of your own; - for standard input
     pub(crate) file: PathBuf,
 }
 
@@ -384,9 +368,6 @@ pub(crate) enum Trust {
     Hypothesis,
 }
 
-/// A source as typed: its name and path.
-type Named = (String, PathBuf);
-
 /// Reads a command line.
 pub(crate) fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Error> {
     let matches = Args::command().try_get_matches_from(line)?;
@@ -397,56 +378,18 @@ pub(crate) fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Args, cl
         _ => return Ok(args),
     };
     if let Some((name, matches)) = matches.subcommand() {
-        sources.given = in_order(sources, matches).map_err(|message| {
+        sources.put_in_order(matches).map_err(|message| {
             let mut command = Args::command();
             command.build();
-            let usage = command.find_subcommand_mut(name);
-            usage.map_or_else(
+            // Told by the command itself, so that its own usage is shown.
+            let teller = command.find_subcommand_mut(name);
+            teller.map_or_else(
                 || clap::Error::raw(ErrorKind::ValueValidation, &message),
-                |usage| usage.error(ErrorKind::ValueValidation, &message),
+                |teller| teller.error(ErrorKind::ValueValidation, &message),
             )
         })?;
     }
     Ok(args)
-}
-
-/// The sources in the order in which they were typed, each with the `--at` that follows it.
-fn in_order(sources: &SourceArgs, matches: &ArgMatches) -> Result<Vec<SourceSpec>, String> {
-    let mut typed: Vec<(usize, Option<SourceSpec>, &str)> = Vec::new();
-    for (kind, named) in
-        [(Kind::Graphify, &sources.graphify), (Kind::Unity, &sources.unity), (Kind::Ownership, &sources.ownership)]
-    {
-        let places = matches.indices_of(kind.as_str()).into_iter().flatten();
-        typed.extend(places.zip(named).map(|(place, (name, path))| {
-            (place, Some(SourceSpec { kind, name: name.clone(), path: path.clone(), at: None }), "")
-        }));
-    }
-    let places = matches.indices_of("at").into_iter().flatten();
-    typed.extend(places.zip(&sources.at).map(|(place, at)| (place, None, at.as_str())));
-    typed.sort_by_key(|(place, ..)| *place);
-    let mut given: Vec<SourceSpec> = Vec::new();
-    for (_, source, at) in typed {
-        match (source, given.last_mut()) {
-            (Some(source), _) => given.push(source),
-            (None, Some(SourceSpec { at: place @ None, .. })) => *place = Some(at.to_owned()),
-            (None, Some(source)) => return Err(format!("two --at for {source}; each source has one")),
-            (None, None) => return Err(format!("--at {at} stands before any source; it belongs to the one before it")),
-        }
-    }
-    Ok(given)
-}
-
-/// `NAME=PATH`, or a path alone. A `=` behind a slash belongs to the path.
-fn source(text: &str) -> Result<Named, String> {
-    let (name, path) = match text.split_once('=') {
-        Some((name, path)) if !name.contains(['/', '\\']) => (name, path),
-        _ => ("main", text),
-    };
-    crate::config::check_name(name)?;
-    if path.is_empty() {
-        return Err("expected a path".to_owned());
-    }
-    Ok((name.to_owned(), PathBuf::from(path)))
 }
 
 /// `500ms`, `5s`, `1m`; seconds where no unit is named.
@@ -470,26 +413,6 @@ mod tests {
     #[test]
     fn the_command_is_well_formed() {
         Args::command().debug_assert();
-    }
-
-    fn sources(line: &str) -> Result<Vec<String>, String> {
-        let words = ["triglyph", "rebuild", "s.tg"].into_iter().chain(line.split_whitespace()).map(OsString::from);
-        match parse(words).map_err(|error| error.to_string())?.command {
-            Command::Rebuild(args) => Ok(args.sources.given.iter().map(ToString::to_string).collect()),
-            _ => Err("not a rebuild".to_owned()),
-        }
-    }
-
-    /// A prefix that went to the wrong source would give every path of two sources a wrong name.
-    #[test]
-    fn at_belongs_to_the_source_before_it() {
-        let line = "--unity client=game --at game --graphify a.json --graphify tools=b.json --at tools --unity x/y=z";
-        let expected =
-            ["unity client=game at game", "graphify main=a.json", "graphify tools=b.json at tools", "unity main=x/y=z"];
-        assert_eq!(sources(line).unwrap(), expected);
-        assert!(sources("--at game --unity x").unwrap_err().contains("before any source"));
-        assert!(sources("--unity x --at a --at b").unwrap_err().contains("two --at"));
-        assert!(sources("--unity a:b=x").unwrap_err().contains("expected a name"));
     }
 
     #[test]

@@ -44,6 +44,7 @@ fn main() -> ExitCode {
 /// Prints what came out, and says which exit status that is.
 fn finish(args: &Args, outcome: Result<outcome::Output, Failure>) -> std::io::Result<i32> {
     match outcome {
+        Ok(output) if output.json.is_null() => Ok(output.status()),
         Ok(output) if args.wants_json() => {
             print::json(&output.json)?;
             Ok(output.status())

@@ -8,7 +8,7 @@ use serde_json::Value;
 /// What a command found, in both its forms.
 #[derive(Debug, Default)]
 pub(crate) struct Output {
-    /// For programs.
+    /// For programs; null where the command has printed its output itself.
     pub(crate) json: Value,
     /// For people; styled, lines end with a newline.
     pub(crate) shown: String,
@@ -20,6 +20,11 @@ impl Output {
     /// An output whose JSON is `value`.
     pub(crate) fn new(value: &impl Serialize, shown: String) -> Result<Output, Failure> {
         Ok(Output { json: serde_json::to_value(value).map_err(io::Error::from)?, shown, failed: false })
+    }
+
+    /// What a command comes to that has printed its output itself.
+    pub(crate) fn printed() -> Output {
+        Output::default()
     }
 
     /// The exit status.

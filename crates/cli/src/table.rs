@@ -19,7 +19,7 @@ pub(crate) const BAD: Style = Style::new().bold().fg_color(Some(Color::Ansi(Ansi
 /// Styles are always written; the stream takes them out where nobody wants them.
 pub(crate) fn table(heads: &[&str]) -> Table {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).enforce_styling().set_content_arrangement(ContentArrangement::Dynamic);
+    table.load_preset(presets::NOTHING).enforce_styling();
     table.set_header(heads.iter().map(|head| Cell::new(head.trim_start_matches('#')).add_attribute(Attribute::Bold)));
     for (i, (head, column)) in heads.iter().zip(table.column_iter_mut()).enumerate() {
         column.set_padding((0, if i + 1 < heads.len() { 2 } else { 0 }));
@@ -29,6 +29,18 @@ pub(crate) fn table(heads: &[&str]) -> Table {
     }
     table
 }
+
+/// The same for cells of many words: they are wrapped to the width of the terminal, where it has one worth the name.
+pub(crate) fn wrapping(heads: &[&str]) -> Table {
+    let mut table = table(heads);
+    if table.width().is_some_and(|width| width >= WIDTH_MIN) {
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+    }
+    table
+}
+
+/// In less than this, wrapped cells are harder to read than long lines.
+const WIDTH_MIN: u16 = 60;
 
 /// The text of a table, its lines without trailing spaces; nothing for a table without rows.
 pub(crate) fn text(table: &Table) -> String {

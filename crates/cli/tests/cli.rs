@@ -410,13 +410,55 @@ fn an_unreadable_file_is_named() {
     );
 }
 
+/// What leaves a store as lines must come back as the same content, whichever way it goes.
+#[test]
+fn what_is_exported_comes_back() {
+    let desk = Desk::with_studio();
+    let exported = desk.json(&["export", "s.tg", "-o", "all.jsonl"]);
+    let lines = std::fs::read_to_string(desk.path("all.jsonl")).unwrap();
+    assert_eq!(lines, desk.shown(&["export", "s.tg"]));
+    assert_eq!(exported["lines"], lines.lines().count() - 1, "the header is no line of the content");
+    for line in lines.lines() {
+        assert!(serde_json::from_str::<Value>(line).unwrap().is_object());
+    }
+    desk.json(&["import", "s.tg", "all.jsonl", "--scope", "acme/copy"]);
+    let again = desk.json(&["import", "s.tg", "all.jsonl", "--scope", "acme/copy"]);
+    assert_eq!(again["bytes"], 0);
+    let digest = |scope: &str| desk.json(&["digest", "s.tg", "--scope", scope]);
+    assert_eq!(digest("acme/copy")["whole"], digest("acme/demo")["whole"]);
+
+    let canonical = desk.json(&["export", "s.tg", "--canonical", "-o", "canonical.jsonl"]);
+    let lines = std::fs::read_to_string(desk.path("canonical.jsonl")).unwrap();
+    assert_eq!(canonical["lines"], lines.lines().count());
+    assert_eq!(files(desk.0.path()).len(), 3, "only the store and the two exports");
+}
+
+/// A damaged line must be found by its number, and must not cost the others.
+#[test]
+fn damaged_lines_are_told_by_number() {
+    let desk = Desk::with_store();
+    let good = r#"{"entity": {"kind": "Project"}, "props": {"name": "Prism"}}"#;
+    std::fs::write(desk.path("lines.jsonl"), format!("{good}\n{{\n\n[]\n")).unwrap();
+    let output = desk.run(&["import", "s.tg", "lines.jsonl"]);
+    let shown = String::from_utf8(output.stdout.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{shown}{}", stderr(&output));
+    assert!(shown.contains("line 2:") && shown.contains("line 4:") && shown.contains("1 entity"), "{shown}");
+    desk.json(&["history", "s.tg", "Prism"]);
+    let output = desk.run(&["import", "s.tg", "lines.jsonl", "--json"]);
+    assert_eq!((output.status.code(), &parsed(&output)["report"]["damaged"][0]["line"]), (Some(1), &json!(2)));
+    assert_eq!(desk.error(&["import", "s.tg", "missing.jsonl", "--json"])["code"], "io");
+}
+
 /// A reader that has seen enough is no reason to complain.
 #[test]
 fn output_may_be_closed_early() {
     let desk = Desk::with_studio();
-    for words in
-        [&["operations", "--json"][..], &["status", "s.tg"], &["call", "s.tg", "list_entities", r#"{"limit": 1000}"#]]
-    {
+    for words in [
+        &["operations", "--json"][..],
+        &["status", "s.tg"],
+        &["export", "s.tg"],
+        &["call", "s.tg", "list_entities", r#"{"limit": 1000}"#],
+    ] {
         let mut child = desk.command(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
         let mut said = String::new();
@@ -458,7 +500,8 @@ fn the_demo_is_as_expected() {
     let demo = parsed(&output);
     let failed: Vec<&Value> = list(&demo["steps"]).filter(|step| step["ok"] != true).collect();
     assert!(failed.is_empty(), "{failed:#?}");
-    assert!(output.status.success() && list(&demo["steps"]).count() >= 20);
+    assert!(output.status.success() && list(&demo["steps"]).count() >= 30);
+    assert_eq!(desk.error(&["demo", "--json", "--keep", "kept"])["code"], "conflict");
     let status = desk.json(&["status", "kept/studio.tg"]);
     assert_eq!(status["scope"]["workspace"], "acme");
 }

@@ -9,6 +9,7 @@ use super::linking;
 use super::reconcile::{Reconciled, reconcile};
 use super::report::{PhaseReport, PhaseState, RebuildReport};
 use crate::change::Edit;
+use crate::engine::state::{ONTOLOGY_NOTE, PTYPES_NOTE};
 use crate::error::{Code, Error};
 use crate::graph::{Counts, Graph};
 use crate::key::Name;
@@ -294,6 +295,12 @@ pub fn verify(
     inputs: Vec<Input>,
     progress: &mut dyn RebuildProgress,
 ) -> Result<Verified, Error> {
+    let mut batch = fresh.batch()?;
+    for name in [ONTOLOGY_NOTE, PTYPES_NOTE] {
+        // What a type declares decides what goes under `extra`.
+        batch.push(Edit::Note { name: name.into(), body: graph.view().engine.notes.get(name).cloned() });
+    }
+    fresh.commit(batch, Durability::Buffered)?;
     rebuild(fresh, inputs, progress)?;
     let projected = digest::projected(&graph.view().lens());
     let fresh = digest::projected(&fresh.view().lens());

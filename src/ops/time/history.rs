@@ -124,7 +124,12 @@ pub fn history(lens: &Lens, request: &HistoryRequest) -> Result<Answer<History>,
         }
     };
     let page = &all[from.min(all.len())..];
-    let shown: Vec<StateShown> = page.iter().take(limit).map(|state| show(lens, state)).collect();
+    let shown: Vec<StateShown> = page
+        .iter()
+        .enumerate()
+        .take(limit)
+        .map(|(i, state)| show(lens, state, page.get(i + 1).map(|next| next.said.seq)))
+        .collect();
     let omitted = (page.len() - shown.len()) as u64;
     let last = page.get(shown.len().wrapping_sub(1)).filter(|_| omitted > 0);
     let cursor = last.map(|state| cursor::after("history", lens.recorded(), &state.from.micros().to_string()));
@@ -145,8 +150,10 @@ pub(crate) fn rows_left(omitted: u64) -> Reason {
     }
 }
 
-fn show(lens: &Lens, state: &State) -> StateShown {
+/// A state; `next` is the commit that ended it. Its revision is the newest that still said so.
+fn show(lens: &Lens, state: &State, next: Option<Seq>) -> StateShown {
     let engine = lens.engine();
+    let last = next.map_or(lens.recorded(), |next| Seq(next.0.saturating_sub(1)).max(state.said.seq));
     let held = state.existence.held();
     let from = (state.from != Time::UNBOUNDED).then_some(state.from);
     let cause = state.event.cause.as_deref().cloned().unwrap_or_default();
@@ -164,7 +171,7 @@ fn show(lens: &Lens, state: &State) -> StateShown {
         props: state.props.iter().map(|p| (engine.names.at(p.name).to_string(), to_json(&p.value))).collect(),
         trust: held.map(|held| held.trust),
         witness: held.map(|held| engine.witnesses.voice_at(held.voice).to_string()),
-        revision: held.and_then(|held| lens.revision_of(held.voice).cloned()),
+        revision: held.and_then(|held| engine.witnesses.revision(held.voice, last).cloned()),
         change: state.said,
         recorded_at: engine.stamp_of(state.said.seq),
         seq: state.said.seq,

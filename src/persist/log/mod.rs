@@ -16,6 +16,7 @@ pub(crate) mod reader;
 pub(crate) mod record;
 pub(crate) mod salvage;
 pub(crate) mod segment;
+mod window;
 pub(crate) mod writer;
 
 use std::io::ErrorKind;
@@ -53,6 +54,17 @@ impl Log {
         let mut segments: Vec<_> = names.iter().filter_map(|name| SegmentName::parse(name)).collect();
         segments.sort();
         Ok(segments)
+    }
+
+    /// Removes segments that were never published. The caller holds the lock.
+    pub(crate) fn remove_leftovers(&self) -> Result<(), Error> {
+        let doing = |error| Error::io(format_args!("tidying {}", self.folder), &error);
+        for name in self.medium.list(&self.folder).map_err(doing)? {
+            if name.strip_suffix(".tmp").is_some_and(|name| SegmentName::parse(name).is_some()) {
+                self.medium.remove(&join(&self.folder, &name)).map_err(doing)?;
+            }
+        }
+        Ok(())
     }
 
     /// The path of a segment.

@@ -15,14 +15,11 @@ use std::ops::ControlFlow;
 
 use super::record::{self, Damage, Head};
 use super::segment::{self, HEADER, SegmentName};
+use super::window::{READ_AHEAD, Window};
 use super::{Log, REMEDY};
 use crate::error::{Code, Error};
 use crate::id::Seq;
 use crate::persist::Torn;
-use crate::persist::medium::{Source, read_full};
-
-/// How much is read ahead: larger reads measured no faster.
-const READ_AHEAD: usize = 256 << 10;
 
 /// The most bytes whose checksum is taken in search of a valid frame behind damage; hostile bytes could ask for more
 /// without end. When it is spent, the tail counts as damaged.
@@ -97,7 +94,7 @@ impl Log {
             bytes: 0,
         };
         if let Some(name) = newest {
-            let bytes = Segment::open(self, name)?.window.len;
+            let bytes = Segment::open(self, name)?.len();
             if bytes < HEADER {
                 // Too short for a header, so there can't be a frame in it.
                 segments.pop();
@@ -147,7 +144,7 @@ impl Log {
         let mut segment = Segment::open(self, name)?;
         let start = segment.start(self)?;
         let mut at = match reading.end {
-            Some(end) if end.segment == name => end,
+            Some(end) if end.segment == name && end.offset > HEADER => end,
             Some(end) if end.chain != start.chain => {
                 return Err(Error::new(
                     Code::Foreign,
@@ -282,7 +279,7 @@ impl Segment {
         next: Option<SegmentName>,
         durable: Seq,
     ) -> Result<Verdict, Error> {
-        let bytes = self.window.len.saturating_sub(at.offset);
+        let bytes = self.window.len().saturating_sub(at.offset);
         match next {
             Some(next) if bytes == 0 => return Err(self.ends_early(at, next)),
             Some(_) => return Ok(Verdict::Damaged),
@@ -352,7 +349,7 @@ impl Segment {
 
     /// The bytes of the file.
     pub(crate) fn len(&self) -> u64 {
-        self.window.len
+        self.window.len()
     }
 
     fn ends_early(&self, at: Place, next: SegmentName) -> Error {
@@ -380,45 +377,5 @@ impl Segment {
             ),
         )
         .with_details(serde_json::json!({ "file": self.path, "offset": at.offset, "commit": lost }))
-    }
-}
-
-/// A part of a file, held in memory.
-struct Window {
-    source: Box<dyn Source>,
-    /// The length of the file when we last looked.
-    len: u64,
-    start: u64,
-    held: Vec<u8>,
-}
-
-impl Window {
-    fn new(source: Box<dyn Source>) -> io::Result<Window> {
-        let len = source.len()?;
-        Ok(Window { source, len, start: 0, held: Vec::new() })
-    }
-
-    /// `n` bytes at `offset`, or those before the end of the file.
-    fn get(&mut self, offset: u64, n: usize) -> io::Result<&[u8]> {
-        let left = usize::try_from(self.len.saturating_sub(offset)).unwrap_or(usize::MAX);
-        let n = n.min(left);
-        let held_until = self.start.saturating_add(self.held.len() as u64);
-        if offset < self.start || offset.saturating_add(n as u64) > held_until {
-            self.held.clear();
-            self.held.resize(n.max(READ_AHEAD).min(left), 0);
-            let filled = read_full(&mut *self.source, offset, &mut self.held)?;
-            self.held.truncate(filled);
-            self.start = offset;
-        }
-        let from = usize::try_from(offset.saturating_sub(self.start)).unwrap_or(usize::MAX);
-        let rest = self.held.get(from..).unwrap_or_default();
-        Ok(rest.get(..n).unwrap_or(rest))
-    }
-
-    /// Looks at the file anew.
-    fn forget(&mut self) -> io::Result<()> {
-        self.held.clear();
-        self.len = self.source.len()?;
-        Ok(())
     }
 }

@@ -208,6 +208,7 @@ fn put(frame: &mut [u8], at: usize, bytes: &[u8]) {
 }
 
 #[cfg(test)]
+#[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 mod tests {
     use super::*;
 
@@ -275,7 +276,12 @@ mod tests {
     fn the_largest_frame_fits() {
         let mut frame = Vec::new();
         let payload = FRAME_BYTES_MAX - HEAD;
-        let mut fill = |n: usize| write(&mut frame, Seq(1), Seq(0), 0, |frame| Ok(frame.resize(HEAD + n, 7)));
+        let mut fill = |n: usize| {
+            write(&mut frame, Seq(1), Seq(0), 0, |frame| {
+                frame.resize(HEAD + n, 7);
+                Ok(())
+            })
+        };
         assert_eq!(fill(payload + 1).unwrap_err().code(), Code::TooLarge);
         fill(payload).unwrap();
         assert_eq!(frame.len(), FRAME_BYTES_MAX);

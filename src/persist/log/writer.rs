@@ -65,7 +65,8 @@ impl LogWriter {
         let noted = Note::read(&*log.medium, &log.folder, &log.identity).map_or(Seq::ZERO, |note| note.durable);
         let newest = log.segments()?.last().map_or(Seq::ZERO, |newest| newest.previous());
         let reading = log.read(newest, noted, None, &mut |_, _, _| Ok(()))?;
-        // A process may have died between making a name and making it durable.
+        // A process may have died over a new segment, or between making a name and making it durable.
+        log.remove_leftovers()?;
         for folder in [log.folder.as_str(), ""] {
             log.medium
                 .sync_folder(folder)

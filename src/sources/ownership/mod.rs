@@ -47,9 +47,9 @@ pub struct Ownership {
 
 impl Ownership {
     /// The CODEOWNERS at `file`, in a root that lies at `at` in the repository-relative paths of the graph (`""` where
-    /// the root is the repository). `instance` is the full name of the source instance, such as `ownership:main`.
-    pub fn new(instance: impl Into<Name>, file: &str, at: &str) -> Ownership {
-        Ownership { instance: instance.into(), file: file.to_owned(), path: below(at, file) }
+    /// the root is the repository). The name of the source instance is `ownership:<instance>`.
+    pub fn new(instance: &str, file: &str, at: &str) -> Ownership {
+        Ownership { instance: format!("ownership:{instance}").into(), file: file.to_owned(), path: below(at, file) }
     }
 
     fn observe(&self, content: &[u8], report: &mut Report) -> Result<Group, Error> {

@@ -56,7 +56,7 @@ impl Rules {
         Ok(rules)
     }
 
-    /// Reads the rules back from the property that [`to_value`] made.
+    /// Reads the rules back from the property that `to_value` made.
     ///
     /// # Errors
     /// `invalid` when the value is no list of rules.

@@ -20,7 +20,7 @@ impl SourceFiles for Single {
 }
 
 fn parse(file: &'static str, at: &str, content: impl Into<Vec<u8>>) -> Parsed {
-    Ownership::new("ownership:main", file, at).parse(&Single(file, Ok(content.into())), &mut ()).unwrap()
+    Ownership::new("main", file, at).parse(&Single(file, Ok(content.into())), &mut ()).unwrap()
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn rules_that_do_not_fit_are_refused_whole() {
 /// A file that can't be read today must not take everyone's ownership away.
 #[test]
 fn an_unreadable_file_is_stale_and_a_missing_one_stops() {
-    let source = Ownership::new("ownership:main", "CODEOWNERS", "");
+    let source = Ownership::new("main", "CODEOWNERS", "");
     for code in [Code::Io, Code::TooLarge, Code::Invalid] {
         let parsed = source.parse(&Single("CODEOWNERS", Err(Error::new(code, "no"))), &mut ()).unwrap();
         assert_eq!((parsed.groups.len(), &parsed.stale[..]), (0, &["CODEOWNERS".into()][..]));
@@ -108,7 +108,7 @@ fn a_run_can_be_cancelled() {
             ControlFlow::Break(())
         }
     }
-    let source = Ownership::new("ownership:main", "CODEOWNERS", "");
+    let source = Ownership::new("main", "CODEOWNERS", "");
     let error = source.parse(&Single("CODEOWNERS", Ok(vec![])), &mut Stop).unwrap_err();
     assert_eq!(error.code(), Code::Interrupted);
 }

@@ -5,13 +5,13 @@ use triglyph::operations::{Operation, operation, operations};
 
 use crate::args::OperationsArgs;
 use crate::outcome::{Failure, Output};
-use crate::table::{HEAD, table, text};
+use crate::table::{HEAD, text, wrapping};
 
 pub(crate) fn list(args: &OperationsArgs) -> Result<Output, Failure> {
     if let Some(name) = &args.operation {
         return one(operation(name)?);
     }
-    let mut rows = table(&["operation", "effect", "what it answers"]);
+    let mut rows = wrapping(&["operation", "effect", "what it answers"]);
     for operation in operations() {
         rows.add_row([operation.name, operation.effect.as_str(), operation.summary]);
     }
@@ -23,7 +23,7 @@ fn one(operation: &Operation) -> Result<Output, Failure> {
     let mut json = brief(operation);
     json["request_schema"] = operation.request_schema();
     json["answer_schema"] = operation.answer_schema();
-    let mut rows = table(&["field", "meaning"]);
+    let mut rows = wrapping(&["field", "meaning"]);
     for (name, field) in json["request_schema"]["properties"].as_object().into_iter().flatten() {
         rows.add_row([name, field["description"].as_str().unwrap_or_default()]);
     }

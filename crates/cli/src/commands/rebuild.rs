@@ -75,9 +75,7 @@ fn input(source: &SourceSpec) -> Result<Input, Failure> {
     let (phase, parser, files): (Phase, Box<dyn Source>, Result<Roots, Error>) = match kind {
         Kind::Graphify => (Phase::Graphify, Box::new(Graphify::new(name, file, &at)), one_file(path, file)),
         Kind::Unity => (Phase::UnityAssets, Box::new(Unity::new(name, &at)), Roots::open(path)),
-        Kind::Ownership => {
-            (Phase::Ownership, Box::new(Ownership::new(source.instance(), file, &at)), one_file(path, file))
-        }
+        Kind::Ownership => (Phase::Ownership, Box::new(Ownership::new(name, file, &at)), one_file(path, file)),
     };
     let files = files.map(|files| Box::new(files) as Box<dyn SourceFiles>);
     Ok(Input { phase, source: parser, files, config: format!("file={file} at={at}") })

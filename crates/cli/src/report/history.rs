@@ -3,17 +3,17 @@
 use serde_json::{Map, Value};
 
 use super::{foot, head, short, shortened, string};
-use crate::table::{DIM, plural, table, text};
+use crate::table::{DIM, plural, text, wrapping};
 
 /// One row a state: when, what happened, what was different from then on, and who says so.
 pub(crate) fn history(answer: &Value) -> String {
-    let mut rows = table(&["from", "until", "event", "properties", "trust", "said by", "#sequence"]);
+    let mut rows = wrapping(&["from", "until", "event", "properties", "trust", "said by", "#sequence"]);
     let none = Map::new();
     let mut before: &Map<String, Value> = &none;
     let states: Vec<&Value> = answer["states"].as_array().into_iter().flatten().collect();
     for state in &states {
         let props = state["props"].as_object().unwrap_or(&none);
-        let from = state["valid_from"].as_str().unwrap_or("always");
+        let from = state["valid_from"].as_str().map_or("always", day);
         let seen = if state["observed"] == true { " (seen)" } else { "" };
         // A witness is source|group|record; the source is what tells people who speaks.
         let source = string(&state["witness"]).split('|').next().unwrap_or_default();
@@ -24,7 +24,7 @@ pub(crate) fn history(answer: &Value) -> String {
         let there = state["existence"] == "present";
         rows.add_row([
             format!("{from}{seen}"),
-            string(&state["valid_until"]).to_owned(),
+            day(string(&state["valid_until"])).to_owned(),
             event(state),
             if there { changes(before, props) } else { String::new() },
             string(&state["trust"]).to_owned(),
@@ -35,6 +35,11 @@ pub(crate) fn history(answer: &Value) -> String {
     }
     let length = plural(states.len() as u64, "state");
     format!("{}{}{DIM}{length}{DIM:#}\n{}", head(answer), text(&rows), foot(answer))
+}
+
+/// A time that is the beginning of a day as that day; any other whole, so that it can be asked for.
+fn day(time: &str) -> &str {
+    time.strip_suffix("T00:00:00.000000Z").unwrap_or(time)
 }
 
 fn event(state: &Value) -> String {

@@ -7,7 +7,7 @@ use triglyph::graph::Counts;
 use triglyph::sources::Finding;
 
 use super::shortened;
-use crate::table::{BAD, DIM, GOOD, WARN, bytes, count, plural, table, text};
+use crate::table::{BAD, DIM, GOOD, WARN, bytes, count, plural, text, wrapping};
 
 /// How many findings of one reason are shown.
 const PLACES_MAX: usize = 3;
@@ -15,7 +15,7 @@ const PLACES_MAX: usize = 3;
 /// The report for people.
 pub(crate) fn rebuild(scope: &triglyph::Scope, report: &RebuildReport) -> String {
     let mut rows =
-        table(&["phase", "source", "state", "entities", "relations", "groups", "#stale", "#log", "revision"]);
+        wrapping(&["phase", "source", "state", "entities", "relations", "groups", "#stale", "#log", "revision"]);
     for phase in &report.phases {
         rows.add_row([
             phase.phase.clone(),

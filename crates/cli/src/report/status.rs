@@ -65,16 +65,14 @@ pub(crate) fn status(answer: &Value) -> String {
     out + &foot(answer)
 }
 
-/// The digests.
+/// The digests, and over how many lines they were taken.
 pub(crate) fn digest(answer: &Value) -> String {
-    let mut out = head(answer);
-    let envelope = ["operation", "scope", "seq", "as_of", "truncated", "reasons", "budgets", "beyond"];
-    for (name, value) in answer.as_object().into_iter().flatten() {
-        if !envelope.contains(&name.as_str()) {
-            out += &format!("{name:>10}  {}\n", super::short(value));
-        }
+    let mut rows = table(&["part", "#lines", "SHA-256"]);
+    for part in ["projected", "authored", "whole"] {
+        let lines = answer["lines"][part].as_u64().map(count).unwrap_or_default();
+        rows.add_row([part, &lines, string(&answer[part])]);
     }
-    out
+    format!("{}{}", head(answer), text(&rows))
 }
 
 fn section(rows: &str) -> String {

@@ -53,4 +53,5 @@ fn unzigzag(value: u64) -> i64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 mod tests;

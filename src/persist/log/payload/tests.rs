@@ -1,7 +1,5 @@
 //! Payloads: every change goes through bytes and back, and no bytes break the decoder.
 
-#![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, reason = "a test that panics has failed")]
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

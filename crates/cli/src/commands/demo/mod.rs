@@ -8,6 +8,7 @@ pub(crate) mod crash;
 mod script;
 mod stage;
 mod truth;
+mod words;
 
 use std::path::{Path, PathBuf};
 
@@ -29,6 +30,10 @@ pub(crate) fn demo(args: &DemoArgs, global: &Global) -> Result<Output, Failure> 
         (None, None) => PathBuf::new(),
     };
     std::fs::create_dir_all(&folder).map_err(io)?;
+    if folder.join(script::STORE).exists() {
+        let message = format!("{} holds a demo already; give another folder, or remove it", folder.display());
+        return Err(Error::new(Code::Conflict, message).into());
+    }
     let mut stage = Stage::new(global.json);
     script::play(&mut stage, &folder, &studio, &truth)?;
     stage.end(args.keep.is_some())

@@ -3,12 +3,16 @@
 use std::path::Path;
 
 use serde_json::Value;
-use triglyph::{Code, Scope};
+use triglyph::Scope;
 
 use super::crash::crash;
 use super::stage::{Stage, Verdict};
-use super::truth::{Names, Truth, hold, reached, reached_of, same};
+use super::truth::{Names, Truth, hold, reached, reached_of, rows, same};
+use super::words;
 use crate::outcome::Failure;
+
+/// The store, in the folder of the demo.
+pub(super) const STORE: &str = "studio.tg";
 
 const SCOPE: &str = "acme/lanternfall";
 const TEXTURE: &str = "game/Assets/Art/Textures/hero_lantern.png";
@@ -20,7 +24,7 @@ const STAMINA: &str = "repo:game/Assets/Scripts/Hero/HeroStamina.cs";
 /// Plays them all.
 pub(super) fn play(stage: &mut Stage, folder: &Path, studio: &Path, truth: &Truth) -> Result<(), Failure> {
     let text = |path: std::path::PathBuf| path.to_string_lossy().into_owned();
-    let store = &*text(folder.join("studio.tg"));
+    let store = &*text(folder.join(STORE));
     let (before, today) = (&*text(studio.join("graph.before.json")), &*text(studio.join("graph.json")));
     let unity = &*format!("client={}", studio.join("game").display());
     let owners = &*text(studio.join(".github/CODEOWNERS"));
@@ -29,7 +33,7 @@ pub(super) fn play(stage: &mut Stage, folder: &Path, studio: &Path, truth: &Trut
     };
     let with = |head: &[&'static str], graph| [head, &[store], &sources(graph)[..]].concat();
 
-    building(stage, store, &with(&["init", "--scope", SCOPE], today), &with(&["rebuild"], before))?;
+    building(stage, &with(&["init", "--scope", SCOPE], today), &with(&["rebuild"], before))?;
     let then = moment(stage, store)?;
     stage.step(
         "Today",
@@ -58,8 +62,8 @@ pub(super) fn play(stage: &mut Stage, folder: &Path, studio: &Path, truth: &Trut
     bounds(stage, store, truth)?;
     time(stage, store, &then, truth)?;
     lists(stage, store)?;
-    words_of_ones_own(stage, store)?;
-    proofs(stage, store, &with(&["rebuild", "--scope", "acme/other"], before))?;
+    words::play(stage, store, folder)?;
+    proofs(stage, store, folder, &with(&["rebuild", "--scope", "acme/other"], before))?;
     let scope: Scope = "acme/crash".parse()?;
     let command = format!("triglyph write-until-killed {store} --scope {scope} & sleep 1; kill -9 $!");
     stage.act(
@@ -70,7 +74,7 @@ pub(super) fn play(stage: &mut Stage, folder: &Path, studio: &Path, truth: &Trut
     )
 }
 
-fn building(stage: &mut Stage, store: &str, init: &[&str], yesterday: &[&str]) -> Result<(), Failure> {
+fn building(stage: &mut Stage, init: &[&str], yesterday: &[&str]) -> Result<(), Failure> {
     stage.step(
         "A store",
         "A store is a folder that holds scopes (a workspace and a game in it). Its triglyph.toml lists the sources.",
@@ -91,7 +95,6 @@ fn building(stage: &mut Stage, store: &str, init: &[&str], yesterday: &[&str]) -
             Ok("4 phases are complete".to_owned())
         },
     )?;
-    let _ = store;
     Ok(())
 }
 
@@ -232,7 +235,8 @@ fn time(stage: &mut Stage, store: &str, then: &str, truth: &Truth) -> Result<(),
         "HeroStamina.cs was deleted. It left the present, not the record.",
         &["history", store, STAMINA],
         |answer| {
-            let events: Vec<&str> = states(answer).filter_map(|state| state["event"]["event_type"].as_str()).collect();
+            let events: Vec<&str> =
+                rows(answer, "states").filter_map(|state| state["event"]["event_type"].as_str()).collect();
             hold(events.first() == Some(&"observed") && events.last() == Some(&"removed"), || {
                 format!("events: {events:?}")
             })?;
@@ -292,30 +296,7 @@ fn lists(stage: &mut Stage, store: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn words_of_ones_own(stage: &mut Stage, store: &str) -> Result<(), Failure> {
-    stage.step(
-        "A fact of one's own",
-        "What people state stands beside what sources say, and no rebuild withdraws it.",
-        &[
-            "call",
-            store,
-            "entity",
-            r#"{"type": "Project", "initial_props": {"pid": "PID-LF01", "name": "Lanternfall"}}"#,
-        ],
-        |made| {
-            hold(made["commit"]["written"] == true, || made.to_string())?;
-            Ok(format!("the entity {}", made["id"]))
-        },
-    )?;
-    stage.refused(
-        "A name that means several things",
-        "Nothing is guessed: the candidates are listed, with what to type.",
-        &["history", store, ".Update()"],
-        Code::AmbiguousSubject,
-    )
-}
-
-fn proofs(stage: &mut Stage, store: &str, other: &[&str]) -> Result<(), Failure> {
+fn proofs(stage: &mut Stage, store: &str, folder: &Path, other: &[&str]) -> Result<(), Failure> {
     let digest = stage.step(
         "A digest",
         "One digest over all content: two stores that agree in it hold the same facts.",
@@ -333,6 +314,35 @@ fn proofs(stage: &mut Stage, store: &str, other: &[&str]) -> Result<(), Failure>
         |report| {
             hold(report["verify"]["equal"] == true, || report["verify"].to_string())?;
             Ok("both have the same digest".to_owned())
+        },
+    )?;
+    let export = &*folder.join("studio.jsonl").to_string_lossy().into_owned();
+    stage.step(
+        "Everything as lines",
+        "An export holds all that was said, by whom, and since when it holds.",
+        &["export", store, "-o", export],
+        |exported| {
+            let lines = exported["lines"].as_u64().unwrap_or_default();
+            hold(lines > 1_000, || format!("{lines} lines"))?;
+            Ok(format!("{lines} lines"))
+        },
+    )?;
+    stage.step(
+        "And back",
+        "Imported into another scope, it is the same content.",
+        &["import", store, export, "--scope", "acme/copy"],
+        |imported| {
+            hold(imported["report"]["damaged"] == serde_json::json!([]), || imported["report"].to_string())?;
+            Ok("no line was left out".to_owned())
+        },
+    )?;
+    stage.step(
+        "The same digest",
+        "Equal digests, equal facts.",
+        &["digest", store, "--scope", "acme/copy"],
+        |answer| {
+            hold(answer["whole"] == digest["whole"], || format!("{} is not {}", answer["whole"], digest["whole"]))?;
+            Ok("equal".to_owned())
         },
     )?;
     stage.step(
@@ -355,12 +365,4 @@ fn proofs(stage: &mut Stage, store: &str, other: &[&str]) -> Result<(), Failure>
 
 fn complete(report: &Value) -> Result<(), String> {
     hold(report["state"] == "complete", || format!("the rebuild is {}", report["state"]))
-}
-
-fn states(answer: &Value) -> impl Iterator<Item = &Value> {
-    rows(answer, "states")
-}
-
-fn rows<'a>(answer: &'a Value, field: &str) -> impl Iterator<Item = &'a Value> {
-    answer[field].as_array().into_iter().flatten()
 }

@@ -77,6 +77,11 @@ pub(super) fn same(what: &str, found: &Names, expected: &Names) -> Verdict {
     Err(format!("{what}: missing [{}], not expected [{}]", list(missing), list(extra)))
 }
 
+/// The rows of a list-shaped answer.
+pub(super) fn rows<'a>(answer: &'a Value, field: &str) -> impl Iterator<Item = &'a Value> {
+    answer[field].as_array().into_iter().flatten()
+}
+
 /// Refuses what is not so.
 pub(super) fn hold(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(otherwise()) }
