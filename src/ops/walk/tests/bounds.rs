@@ -14,7 +14,8 @@ fn budgets(nodes: u32, edges: u32, fan_out: u32) -> Budgets {
 fn bounds_outside_their_range_are_refused() {
     let town = Town::of(&["a b"]);
     let most = Budgets::CEILING;
-    let table: [(Budgets, Option<u32>, Option<(Code, &str)>); 10] = [
+    type Refused = Option<(Code, &'static str)>;
+    let table: [(Budgets, Option<u32>, Refused); 10] = [
         (most, Some(32), None),
         (budgets(1, 0, 1), Some(0), None),
         (

@@ -197,7 +197,7 @@ impl Asked {
                 let subject = self.subject(graph, self.subjects[0]);
                 let (depth, budgets) = (self.depth, self.budgets);
                 let request = DomainRequest { depth, budgets, detail, ..DomainRequest::about(subject) };
-                run(lens, &ROWS[row], &request, hook)
+                run(lens, ROWS[row], &request, hook)
             }
         }
     }
@@ -212,7 +212,7 @@ impl Asked {
             Some(row) => {
                 let kind = KINDS[graph.kinds[self.subjects[0]]];
                 let state = ROWS[row].subjects.iter().find(|(of, _)| *of == kind).map_or(0, |(_, state)| *state);
-                (Question::pattern(&ROWS[row], self.depth, self.budgets), vec![(subject(&self.subjects[0]), state)])
+                (Question::pattern(ROWS[row], self.depth, self.budgets), vec![(subject(&self.subjects[0]), state)])
             }
         };
         Naive::walk(lens, Question { interrupted, ..question }, &subjects)
