@@ -207,9 +207,10 @@ fn full(lens: &Lens, reached: &[Reached], ranked: bool, meter: &Meter) -> Body {
         shown.strength = ranked.then_some(node.strength);
         shown
     });
+    let plain: Vec<String> = labels.iter().map(|label| path::plain(label)).collect();
     let paths = (0..reached.len()).filter(|place| reached[*place].by.is_some()).map(|place| Path {
         to: lens.engine().entity(reached[place].entity).id,
-        compact: path::compact(lens, reached, &labels, meter, place),
+        compact: path::compact(lens, reached, &plain, meter, place),
         edges: path::edges(reached, place),
         trust: reached[place].trust,
     });
@@ -222,12 +223,18 @@ fn full(lens: &Lens, reached: &[Reached], ranked: bool, meter: &Meter) -> Body {
 }
 
 fn lines(lens: &Lens, reached: &[Reached], meter: &Meter) -> Body {
-    let labels: Vec<String> = reached.iter().map(|node| lens.label(node.entity)).collect();
-    let (mut lines, mut bytes, mut lines_omitted) = (Vec::new(), 0, 0);
-    for place in (0..reached.len()).filter(|place| reached[*place].by.is_some()) {
+    let labels: Vec<String> = reached.iter().map(|node| path::plain(&lens.label(node.entity))).collect();
+    let (mut lines, mut bytes) = (Vec::new(), 0);
+    let mut places = (0..reached.len()).filter(|place| reached[*place].by.is_some());
+    let mut lines_omitted = 0;
+    while let Some(place) = places.next() {
         let line = path::compact(lens, reached, &labels, meter, place);
         bytes += line.len() + 1;
-        if bytes <= LINES_BYTES_MAX { lines.push(line) } else { lines_omitted += 1 }
+        if bytes > LINES_BYTES_MAX {
+            lines_omitted = 1 + places.count();
+            break;
+        }
+        lines.push(line);
     }
     Body::Lines { nodes: reached.len(), edges: meter.edges().len(), lines, lines_omitted }
 }

@@ -28,12 +28,8 @@ pub(crate) fn account(
         let mut missing = Missing::default();
         let limit = match node.expanded {
             Expanded::Supernode => Limit::Supernode,
-            Expanded::Offered => match meter.stopped() {
-                // By strength, offers wait their turn: some may not have come to it.
-                Some(stopped) if plan.decay.is_some() => stopped,
-                _ => Limit::FanOut,
-            },
-            Expanded::No | Expanded::Cut => ended_by(meter),
+            Expanded::Offered => Limit::FanOut,
+            Expanded::No => ended_by(meter),
         };
         for_each(lens, steps(plan, node, depth), node, &mut missing, |found| !meter.has(found.relation));
         within.extend(&missing.relations);

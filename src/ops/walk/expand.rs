@@ -8,12 +8,13 @@
 //! 1. Filters apply before admission: what doesn't match uses no budget and bridges nothing.
 //! 2. A generic plan does not expand through an entity with more matching relations than the fan-out; a subject with more
 //!    gives its best as terminal entities. A domain plan expands both, within the fan-out.
-//! 3. A *free* step (a file and the asset it is the body of) costs no depth.
+//! 3. A *free* step (a file and the asset it is the body of) costs no depth. A level takes all of its free steps before
+//!    any other, so that an answer of less depth is a prefix of one of more.
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::iter::Peekable;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use crate::budget::{Admitted, Limit, Meter};
 use crate::engine::lens::{Edge, Edges, Filter, Lens};
@@ -67,14 +68,12 @@ pub(crate) struct Reached {
 /// How the expansion of an entity went.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Expanded {
-    /// Not at all: the sequence ended before, or the depth did.
+    /// Not at all, or not to its end: the sequence ended before, or the depth did.
     No,
     /// It offered everything that it has, or its fan-out's worth.
     Offered,
     /// Skipped as a supernode.
     Supernode,
-    /// The sequence ended amid its offers.
-    Cut,
 }
 
 /// Runs a plan from its subjects (entity, state). The meter holds the relations; what was reached is returned.
@@ -122,105 +121,132 @@ struct Walk<'a> {
     reached: Vec<Reached>,
 }
 
+/// What an entity may still offer, best first, and whether what that leads to is terminal.
+struct Hand<'a> {
+    place: usize,
+    offers: std::vec::IntoIter<(&'a Step, Edge)>,
+    terminal: bool,
+}
+
+/// Which steps are taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Steps {
+    Free,
+    Other,
+    All,
+}
+
+impl Steps {
+    fn take(self, step: &Step) -> bool {
+        match self {
+            Steps::Free => step.free,
+            Steps::Other => !step.free,
+            Steps::All => true,
+        }
+    }
+}
+
 impl<'a> Walk<'a> {
     /// What the entity at a place offers, best first.
-    fn offers(&self, place: usize) -> Offers<'a> {
+    fn offers(&self, place: usize, which: Steps) -> Offers<'a> {
         let reached = &self.reached[place];
-        let steps = steps(self.plan, reached, self.depth);
+        let steps = steps(self.plan, reached, self.depth).filter(|step| which.take(step));
         Offers {
             lens: self.lens,
             runs: steps.map(|step| (step, self.lens.edges(reached.entity, &step.filter).peekable())).collect(),
         }
     }
 
-    /// Invariant 2: what may be taken of an entity's offers, and whether what they lead to is terminal.
-    fn taken(&mut self, place: usize) -> (Vec<(&'a Step, Edge)>, bool) {
-        let mut offers = self.offers(place);
-        let taken: Vec<_> = offers.by_ref().take(self.fan_out).collect();
-        let capped = taken.len() == self.fan_out && offers.next().is_some();
-        let seed = self.reached[place].by.is_none();
-        if self.reached[place].terminal || self.plan.generic && capped && !seed {
-            let supernode = !taken.is_empty();
-            self.reached[place].expanded = if supernode { Expanded::Supernode } else { Expanded::Offered };
-            return (Vec::new(), false);
+    /// Invariant 2: what may be taken of an entity's offers.
+    fn hand(&mut self, place: usize, which: Steps) -> Hand<'a> {
+        let free = if which == Steps::Other { self.offers(place, Steps::Free).take(self.fan_out).count() } else { 0 };
+        let mut offers = self.offers(place, which);
+        let taken: Vec<_> = offers.by_ref().take(self.fan_out - free).collect();
+        let generic = self.plan.generic;
+        let capped = generic && taken.len() == self.fan_out && offers.next().is_some();
+        let Reached { by, terminal, .. } = self.reached[place];
+        if terminal || capped && by.is_some() {
+            self.reached[place].expanded = Expanded::Supernode;
+            return Hand { place, offers: Vec::new().into_iter(), terminal: false };
         }
-        self.reached[place].expanded = Expanded::Offered;
-        (taken, self.plan.generic && capped && seed)
+        Hand { place, offers: taken.into_iter(), terminal: capped }
     }
 
     /// Admits one offer; breaks when the sequence ends, and says whether an entity came with it.
     fn admit(
         &mut self,
         from: usize,
-        step: &Step,
-        edge: &Edge,
+        (step, edge): (&Step, Edge),
         terminal: bool,
         decay: f64,
         meter: &mut Meter,
     ) -> ControlFlow<(), bool> {
-        match meter.admit(edge.relation, edge.far) {
-            ControlFlow::Break(()) => {
-                self.reached[from].expanded = Expanded::Cut;
-                ControlFlow::Break(())
-            }
-            ControlFlow::Continue(Admitted::Both(_)) => {
-                let origin = self.reached[from];
-                self.reached.push(Reached {
-                    entity: edge.far,
-                    state: step.to,
-                    distance: origin.distance + u32::from(!step.free),
-                    by: Some((meter.edges().len() - 1, edge.way, from)),
-                    strength: origin.strength * hop_strength(edge, step, decay),
-                    trust: origin.trust.min(edge.trust),
-                    terminal,
-                    expanded: Expanded::No,
-                });
-                ControlFlow::Continue(true)
-            }
-            ControlFlow::Continue(_) => ControlFlow::Continue(false),
-        }
+        let Admitted::Both(_) = meter.admit(edge.relation, edge.far)? else { return ControlFlow::Continue(false) };
+        let origin = self.reached[from];
+        self.reached.push(Reached {
+            entity: edge.far,
+            state: step.to,
+            distance: origin.distance + u32::from(!step.free),
+            by: Some((meter.edges().len() - 1, edge.way, from)),
+            strength: origin.strength * hop_strength(&edge, step, decay),
+            trust: origin.trust.min(edge.trust),
+            terminal,
+            expanded: Expanded::No,
+        });
+        ControlFlow::Continue(true)
     }
 
     fn by_level(&mut self, meter: &mut Meter) -> ControlFlow<()> {
-        let decay = DECAY;
+        // `reached` is the queue: what a level adds at its own distance lies at its end, and so does the next level.
         let seeds = self.reached.len();
-        // Subjects take turns: the first offer of each, then the second of each.
-        let mut hands: Vec<_> = (0..seeds).map(|place| self.taken(place)).collect();
-        for hand in &mut hands {
-            hand.0.reverse();
-        }
-        let mut left = true;
-        while left {
-            left = false;
-            for (place, (offers, terminal)) in hands.iter_mut().enumerate() {
-                if let Some((step, edge)) = offers.pop() {
-                    left = true;
-                    self.admit(place, step, &edge, *terminal, decay, meter)?;
-                }
-            }
-        }
-        // `reached` is the queue: free steps put an entity of this level behind those of the next, so levels are kept
-        // apart by distance.
-        let mut level: Vec<usize> = (seeds..self.reached.len()).collect();
+        let (mut level, mut turns) = (0..seeds, seeds);
         while !level.is_empty() {
-            let distance = level.iter().map(|place| self.reached[*place].distance).min().unwrap_or(0);
-            let (mut now, mut later): (Vec<usize>, Vec<usize>) =
-                level.into_iter().partition(|place| self.reached[*place].distance == distance);
-            let mut i = 0;
-            while i < now.len() {
-                let place = now[i];
-                i += 1;
-                let (offers, terminal) = self.taken(place);
-                for (step, edge) in offers {
-                    if self.admit(place, step, &edge, terminal, decay, meter)? {
-                        let new = self.reached.len() - 1;
-                        if self.reached[new].distance == distance { now.push(new) } else { later.push(new) }
-                    }
-                }
+            if self.plan.states.iter().flatten().any(|step| step.free) {
+                level.end = self.expand_level(level.clone(), turns, Steps::Free, meter)?;
             }
-            level = later;
+            let next = self.expand_level(level.clone(), turns, Steps::Other, meter)?;
+            (level, turns) = (level.end..next, 0);
         }
         ControlFlow::Continue(())
+    }
+
+    /// Takes the steps of a level, the first `turns` entities in turns: the first offer of each, then the second of each.
+    /// With free steps the level grows while it is expanded. Returns where `reached` ends.
+    fn expand_level(
+        &mut self,
+        mut level: Range<usize>,
+        turns: usize,
+        which: Steps,
+        meter: &mut Meter,
+    ) -> ControlFlow<(), usize> {
+        let mut hands: VecDeque<Hand<'a>> = level.by_ref().take(turns).map(|place| self.hand(place, which)).collect();
+        while let Some(mut hand) = hands.pop_front() {
+            if let Some(offer) = hand.offers.next() {
+                self.admit(hand.place, offer, hand.terminal, DECAY, meter)?;
+            }
+            match hand.offers.len() {
+                0 => self.offered(hand.place, which),
+                _ => hands.push_back(hand),
+            }
+        }
+        let mut place = level.start;
+        while place < if which == Steps::Free { self.reached.len() } else { level.end } {
+            let hand = self.hand(place, which);
+            for offer in hand.offers {
+                self.admit(place, offer, hand.terminal, DECAY, meter)?;
+            }
+            self.offered(place, which);
+            place += 1;
+        }
+        ControlFlow::Continue(self.reached.len())
+    }
+
+    /// An entity has offered what it may, but for the steps that come after its free ones.
+    fn offered(&mut self, place: usize, which: Steps) {
+        let reached = &mut self.reached[place];
+        if reached.expanded == Expanded::No && (which != Steps::Free || reached.distance >= self.depth) {
+            reached.expanded = Expanded::Offered;
+        }
     }
 
     fn by_strength(&mut self, decay: f64, meter: &mut Meter) -> ControlFlow<()> {
@@ -228,19 +254,27 @@ impl<'a> Walk<'a> {
         for place in 0..self.reached.len() {
             self.candidates(place, decay, &mut heap);
         }
-        while let Some(candidate) = heap.pop() {
-            let Candidate { from, step, edge, .. } = candidate;
-            if self.admit(from, step, &edge, false, decay, meter)? {
-                self.candidates(self.reached.len() - 1, decay, &mut heap);
+        while let Some(Candidate { from, step, edge, .. }) = heap.pop() {
+            match self.admit(from, (step, edge), false, decay, meter) {
+                ControlFlow::Continue(true) => self.candidates(self.reached.len() - 1, decay, &mut heap),
+                ControlFlow::Continue(false) => {}
+                ControlFlow::Break(()) => {
+                    // Whose offers still wait for their turn was not expanded to its end.
+                    for waiting in std::iter::once(from).chain(heap.iter().map(|candidate| candidate.from)) {
+                        self.reached[waiting].expanded = Expanded::No;
+                    }
+                    return ControlFlow::Break(());
+                }
             }
         }
         ControlFlow::Continue(())
     }
 
     fn candidates(&mut self, place: usize, decay: f64, heap: &mut BinaryHeap<Candidate<'a>>) {
-        let (offers, _) = self.taken(place);
+        let hand = self.hand(place, Steps::All);
+        self.offered(place, Steps::All);
         let origin = self.reached[place];
-        for (order, (step, edge)) in offers.into_iter().enumerate() {
+        for (order, (step, edge)) in hand.offers.enumerate() {
             heap.push(Candidate {
                 strength: origin.strength * hop_strength(&edge, step, decay),
                 distance: origin.distance + u32::from(!step.free),
@@ -284,7 +318,7 @@ impl<'a> Iterator for Offers<'a> {
         let (_, edge) = best?;
         let mut step = None;
         for (of, run) in &mut self.runs {
-            if run.peek().is_some_and(|head| head.relation == edge.relation && head.way == edge.way) {
+            if run.peek().is_some_and(|head| head.relation == edge.relation) {
                 run.next();
                 step.get_or_insert(*of);
             }

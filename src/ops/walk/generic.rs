@@ -92,6 +92,11 @@ pub fn walk(lens: &Lens, request: &WalkRequest, interrupt: Interrupt) -> Result<
             seeds.push(seed);
         }
     }
+    if seeds.len() > budgets.nodes as usize {
+        let message = format!("{} subjects don't fit into nodes {}; ask for more nodes", seeds.len(), budgets.nodes);
+        return Err(Error::invalid(message)
+            .with_details(serde_json::json!({ "budget": "nodes", "asked": budgets.nodes, "subjects": seeds.len() })));
+    }
     let filter = Filter {
         out: request.direction != Direction::In,
         into: request.direction != Direction::Out,

@@ -7,3 +7,6 @@ pub(crate) mod account;
 pub(crate) mod expand;
 pub mod generic;
 pub(crate) mod path;
+
+#[cfg(test)]
+mod tests;

@@ -16,12 +16,48 @@ pub(crate) fn edges(reached: &[Reached], mut place: usize) -> Vec<usize> {
     edges
 }
 
-/// The path from a subject to the entity at `place`, as one line of labels and arrows.
+/// The most characters of a label that a line shows.
+const LABEL_CHARS_MAX: usize = 120;
+
+/// A label as a line shows it: it can't break the line, reorder it, hide in it, or pass for an arrow of it.
+///
+/// What is longer than a line can bear loses its middle: names differ at their ends, paths at either.
+pub(crate) fn plain(label: &str) -> String {
+    let chars = label.chars().count();
+    let half = LABEL_CHARS_MAX / 2;
+    let (head, tail) = if chars > LABEL_CHARS_MAX { (half, chars - half) } else { (chars, chars) };
+    let mut out = String::with_capacity(label.len().min(4 * LABEL_CHARS_MAX));
+    for (i, character) in label.chars().enumerate() {
+        if i == head {
+            out.push('…');
+        }
+        if i < head || i >= tail {
+            match character {
+                '\n' | '\r' | '\t' => out.extend(character.escape_default()),
+                _ if character.is_control() || unseen(character) => out.extend(character.escape_unicode()),
+                _ => out.push(character),
+            }
+        }
+    }
+    out
+}
+
+/// What changes how other characters are shown, or shows nothing itself; and the heads of arrows.
+fn unseen(character: char) -> bool {
+    matches!(
+        character,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
+            | '→' | '←'
+    )
+}
+
+/// The path from a subject to the entity at `place`, as one line of plain labels and arrows.
 pub(crate) fn compact(lens: &Lens, reached: &[Reached], labels: &[String], meter: &Meter, mut place: usize) -> String {
     let mut parts = vec![labels[place].clone()];
     while let Some((edge, way, from)) = reached[place].by {
         let row = lens.engine().relation(meter.edges()[edge]);
-        let kind = &lens.engine().types[row.kind.at()];
+        let kind = plain(&lens.engine().types[row.kind.at()]);
         parts.push(match way {
             Way::Out => format!(" –{kind}→ "),
             Way::In => format!(" ←{kind}– "),
