@@ -118,6 +118,10 @@ impl<'a> Desk<'a> {
                 self.claim_group(&group.key)?;
                 self.observe(group, fingerprint.as_ref())
             }
+            Edit::ObserveInPart(group) => {
+                self.claim_group(&group.key)?;
+                self.observe_in_part(group)
+            }
             Edit::Withdraw(key) => {
                 self.claim_group(key)?;
                 self.withdraw(key, &BTreeSet::new());
