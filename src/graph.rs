@@ -58,7 +58,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    fn new(touched: Touched, unchanged: u64) -> Counts {
+    pub(crate) fn new(touched: Touched, unchanged: u64) -> Counts {
         Counts { added: touched.added, changed: touched.changed, removed: touched.removed, unchanged }
     }
 }

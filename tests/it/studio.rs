@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde_json::{Value as Json, json};
+use triglyph::care::forget::forget;
 use triglyph::care::rebuild::{Input, Phase, PhaseState, RebuildReport, rebuild};
 use triglyph::operations::operation;
 use triglyph::persist::roots::Roots;
@@ -261,4 +262,29 @@ fn an_authored_identity_is_a_subject() {
     for subject in [identity.clone(), format!("Project {identity}"), "prism".to_owned()] {
         assert_eq!(call(&graph, "walk", json!({ "subject": subject }))["subject"]["id"], made["id"]);
     }
+}
+
+/// A source that was renamed or is gone for good must not speak for ever; what others say too stays.
+#[test]
+fn a_forgotten_source_takes_its_word_back() {
+    let (graph, _) = built("graph.json");
+    let counts = |graph: &Graph| call(graph, "status", json!({}))["counts"].clone();
+    let before = counts(&graph);
+    let tried = forget(&graph, "graphify:main", true).unwrap();
+    assert_eq!((counts(&graph), tried.groups > 10), (before.clone(), true));
+    let done = forget(&graph, "graphify:main", false).unwrap();
+    assert_eq!((done.entities, done.relations), (tried.entities, tried.relations));
+    let after = counts(&graph);
+    assert_eq!(after["by_kind"].get("Symbol"), None);
+    // Unity still speaks of the scripts as files.
+    assert!(call(&graph, "walk", json!({ "subject": "repo:game/Assets/Scripts/Ui/UiHud.cs" }))["nodes"].is_array());
+    // The graph is the one that never heard of it, and the word can be given again.
+    let without = self::graph();
+    rebuild(&without, inputs("graph.json").split_off(1), &mut ()).unwrap();
+    let digest = |graph: &Graph| call(graph, "digest", json!({}))["projected"].clone();
+    assert_eq!(digest(&graph), digest(&without));
+    rebuild(&graph, inputs("graph.json"), &mut ()).unwrap();
+    assert_eq!(counts(&graph)["entities"], before["entities"]);
+    let error = forget(&graph, "graphify:mian", true).unwrap_err();
+    assert!(error.message().contains("did you mean \"graphify:main\"?"), "{error}");
 }

@@ -177,7 +177,7 @@ fn all_stale() -> Parsed {
 }
 
 /// The phase `link`.
-fn link(graph: &Graph) -> Result<PhaseReport, Error> {
+pub(crate) fn link(graph: &Graph) -> Result<PhaseReport, Error> {
     commit(graph, Phase::Link, &LINK.into(), linking::link(&graph.view()), None)
 }
 
