@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use super::format::{self, ENVELOPE_BYTES_MAX, Identity, SCOPE, STORE};
 use super::lock::{self, Note, WriterLock};
 use super::log::Log;
-use super::log::reader::{Hint, Reading};
+use super::log::reader::{Hint, Reading, SEARCH_REACH};
 use super::log::writer::LogWriter;
 use super::medium::{Medium, join, publish, read_small, write_all};
 use super::{Recovery, Repository, Salvage, Writer};
@@ -100,9 +100,10 @@ impl LocalStore {
         LocalStore::open(medium)
     }
 
-    /// The same store with another bound on the length of a log segment (64 MiB): smaller ones can be collected sooner.
+    /// The same store with another bound on the length of a log segment (64 MiB, and at most 256 MiB): smaller ones can be
+    /// collected sooner.
     pub fn with_segment_bytes_max(mut self, bytes: u64) -> LocalStore {
-        self.segment_bytes_max = bytes;
+        self.segment_bytes_max = bytes.min(SEARCH_REACH);
         self
     }
 

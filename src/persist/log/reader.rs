@@ -25,6 +25,13 @@ use crate::persist::Torn;
 /// without end. When it is spent, the tail counts as damaged.
 const SEARCH_BYTES_MAX: u64 = 1 << 30;
 
+/// How far behind damage a valid frame is searched for: no writer makes a segment longer, so none was written further on.
+/// Without it a tail of zeros that costs its maker nothing, as a sparse file has it, would keep every reader busy.
+pub(crate) const SEARCH_REACH: u64 = 256 << 20;
+
+/// A page of nothing.
+static ZEROS: [u8; 4096] = [0; 4096];
+
 /// A place in a log: behind the frame of commit `last`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Place {
@@ -311,8 +318,8 @@ impl Segment {
         Ok(proven || !searched)
     }
 
-    /// Tells `found` of the valid frames from `from` on that are `plausible`, wherever they begin, until it breaks.
-    /// `false` when the search was given up.
+    /// Tells `found` of the valid frames that begin within [`SEARCH_REACH`] of `from` and are `plausible`, until it
+    /// breaks. `false` when the search was given up.
     pub(crate) fn search(
         &mut self,
         from: u64,
@@ -321,14 +328,16 @@ impl Segment {
     ) -> Result<bool, Error> {
         let io = |error: io::Error| Error::io(&self.path, &error);
         let (mut at, mut budget) = (from, SEARCH_BYTES_MAX);
-        loop {
+        let until = from.saturating_add(SEARCH_REACH);
+        while at < until {
             let chunk = self.window.get(at, READ_AHEAD).map_err(io)?;
             if chunk.len() < record::HEAD {
                 return Ok(true);
             }
-            let candidates: Vec<usize> = (0..chunk.len())
-                .filter(|i| chunk.get(*i..).is_some_and(|rest| rest.starts_with(&record::MAGIC)))
-                .collect();
+            // What lengthens a file is zeros, as a rule; comparing them is the fastest way past.
+            let blank = chunk.chunks(ZEROS.len()).all(|page| ZEROS.starts_with(page));
+            let candidates: Vec<usize> =
+                if blank { Vec::new() } else { memchr::memmem::find_iter(chunk, &record::MAGIC).collect() };
             let whole = chunk.len().saturating_sub(record::MAGIC.len().saturating_sub(1));
             for candidate in candidates {
                 let candidate = at.saturating_add(candidate as u64);
@@ -345,6 +354,7 @@ impl Segment {
             }
             at = at.saturating_add(whole as u64);
         }
+        Ok(true)
     }
 
     /// The bytes of the file.
