@@ -12,6 +12,7 @@
 
 use std::io;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use super::record::{self, Damage, Head};
 use super::segment::{self, HEADER, SegmentName};
@@ -20,6 +21,7 @@ use super::{Log, REMEDY};
 use crate::error::{Code, Error};
 use crate::id::Seq;
 use crate::persist::Torn;
+use crate::persist::medium::{Medium, failed};
 
 /// The most bytes whose checksum is taken in search of a valid frame behind damage; hostile bytes could ask for more
 /// without end. When it is spent, the tail counts as damaged.
@@ -135,7 +137,7 @@ impl Log {
         }
         let last = reading.end.map_or(Seq::ZERO, |end| end.last);
         if last < durable.max(after) {
-            return Err(self.lost(last, durable.max(after)));
+            return Err(self.lost(last, durable.max(after), newest));
         }
         Ok(reading)
     }
@@ -212,16 +214,21 @@ impl Log {
         )
     }
 
-    fn lost(&self, last: Seq, durable: Seq) -> Error {
-        Error::new(
-            Code::Corrupt,
-            format!(
-                "{}: expected a log that reaches commit {durable}, which was durable, found the last valid frame at \
-                 commit {last}; {REMEDY} (a copy that was made while somebody wrote looks like this, too)",
-                self.folder
+    fn lost(&self, last: Seq, durable: Seq, newest: Option<SegmentName>) -> Error {
+        let (folder, root) = (&self.folder, self.medium.root());
+        let found = format!("found the last valid frame at commit {last}, in the store at {root}");
+        let message = match newest.filter(|newest| newest.previous() == durable) {
+            Some(newest) => format!(
+                "{folder}: expected a log that reaches commit {durable}, because the segment {newest} begins behind it, \
+                 {found}; where {newest} is not of this log, move it away; where it is, a segment before it is missing: \
+                 {REMEDY}"
             ),
-        )
-        .with_details(serde_json::json!({ "last": last, "durable": durable }))
+            None => format!(
+                "{folder}: expected a log that reaches commit {durable}, which was durable, {found}; {REMEDY} (a copy \
+                 that was made while somebody wrote looks like this, too)"
+            ),
+        };
+        Error::new(Code::Corrupt, message).with_details(serde_json::json!({ "last": last, "durable": durable }))
     }
 
     /// Refuses to go on from a commit that is another one now.
@@ -251,25 +258,32 @@ pub(crate) struct Segment {
     name: SegmentName,
     path: String,
     window: Window,
+    medium: Arc<dyn Medium>,
+}
+
+/// What to say where a segment can't be read.
+fn unread<'a>(path: &'a str, medium: &'a Arc<dyn Medium>) -> impl Fn(io::Error) -> Error + Copy + 'a {
+    move |error| failed(&**medium, format_args!("reading {path}"), &error)
 }
 
 impl Segment {
     pub(crate) fn open(log: &Log, name: SegmentName) -> Result<Segment, Error> {
         let path = log.path(name);
-        let window = log.medium.open(&path).and_then(Window::new).map_err(|error| Error::io(&path, &error))?;
-        Ok(Segment { name, path, window })
+        let window = log.medium.open(&path).and_then(Window::new);
+        let window = window.map_err(|error| failed(&*log.medium, format_args!("opening {path}"), &error))?;
+        Ok(Segment { name, path, window, medium: log.medium.clone() })
     }
 
     /// The place before the first frame, as the header has it.
     pub(crate) fn start(&mut self, log: &Log) -> Result<Place, Error> {
-        let header = self.window.get(0, HEADER as usize).map_err(|error| Error::io(&self.path, &error))?;
+        let header = self.window.get(0, HEADER as usize).map_err(unread(&self.path, &self.medium))?;
         let chain = segment::read_header(&self.path, &log.identity, self.name, header)?;
         Ok(Place { segment: self.name, offset: HEADER, last: self.name.previous(), chain })
     }
 
     /// The frame behind `at`.
     fn frame(&mut self, at: Place) -> Result<Result<(Head, &[u8]), Damage>, Error> {
-        let io = |error: io::Error| Error::io(&self.path, &error);
+        let io = unread(&self.path, &self.medium);
         let head = match Head::read(self.window.get(at.offset, record::HEAD).map_err(io)?) {
             Ok(head) => head,
             Err(damage) => return Ok(Err(damage)),
@@ -300,7 +314,7 @@ impl Segment {
             return Ok(Verdict::Torn(Torn { file: self.path.clone(), offset: at.offset, bytes }));
         }
         // A writer may have finished the frame since we looked; what follows it can't have been there before it was.
-        self.window.forget().map_err(|error| Error::io(&self.path, &error))?;
+        self.window.forget().map_err(unread(&self.path, &self.medium))?;
         Ok(match self.frame(at)? {
             Ok(_) => Verdict::Again,
             Err(again) if again == damage => Verdict::Damaged,
@@ -326,7 +340,7 @@ impl Segment {
         plausible: &dyn Fn(&Head) -> bool,
         found: &mut dyn FnMut(Head) -> ControlFlow<()>,
     ) -> Result<bool, Error> {
-        let io = |error: io::Error| Error::io(&self.path, &error);
+        let io = unread(&self.path, &self.medium);
         let (mut at, mut budget) = (from, SEARCH_BYTES_MAX);
         let until = from.saturating_add(SEARCH_REACH);
         while at < until {
