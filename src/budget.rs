@@ -8,7 +8,7 @@
 //! 1. No budget lies above its ceiling; asking for more is an error, not a silent clamp.
 //! 2. An answer is truncated if and only if it has a reason.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
@@ -229,7 +229,7 @@ pub(crate) struct Meter<'a> {
     nodes: Vec<EntityIx>,
     edges: Vec<RelationIx>,
     places: HashMap<EntityIx, usize>,
-    taken: HashSet<RelationIx>,
+    taken: HashMap<RelationIx, usize>,
     stopped: Option<Limit>,
 }
 
@@ -248,7 +248,7 @@ impl<'a> Meter<'a> {
             nodes: Vec::new(),
             edges: Vec::new(),
             places: HashMap::new(),
-            taken: HashSet::new(),
+            taken: HashMap::new(),
             stopped: None,
         }
     }
@@ -267,7 +267,7 @@ impl<'a> Meter<'a> {
     /// Admits a relation and its far end, or ends the sequence.
     pub(crate) fn admit(&mut self, relation: RelationIx, far: EntityIx) -> ControlFlow<(), Admitted> {
         let Some(Applied { budgets, .. }) = self.applied else { return ControlFlow::Break(()) };
-        if self.taken.contains(&relation) {
+        if self.taken.contains_key(&relation) {
             return ControlFlow::Continue(Admitted::Again);
         }
         let new = !self.places.contains_key(&far);
@@ -284,7 +284,7 @@ impl<'a> Meter<'a> {
             self.stopped = limit;
             return ControlFlow::Break(());
         }
-        self.taken.insert(relation);
+        self.taken.insert(relation, self.edges.len());
         self.edges.push(relation);
         if !new {
             return ControlFlow::Continue(Admitted::Relation);
@@ -300,7 +300,12 @@ impl<'a> Meter<'a> {
 
     /// Whether a relation is in the answer.
     pub(crate) fn has(&self, relation: RelationIx) -> bool {
-        self.taken.contains(&relation)
+        self.taken.contains_key(&relation)
+    }
+
+    /// The place of a relation in the answer.
+    pub(crate) fn edge_place(&self, relation: RelationIx) -> Option<usize> {
+        self.taken.get(&relation).copied()
     }
 
     /// The place of an entity in the answer.

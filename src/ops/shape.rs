@@ -200,15 +200,25 @@ pub(crate) fn shape(
     Expansion { subject, subjects, body }
 }
 
+/// The entities of an answer, each as it was reached first.
+fn shown(reached: &[Reached]) -> impl Iterator<Item = &Reached> {
+    reached.iter().filter(|node| !node.again)
+}
+
+/// The places of those that a path leads to.
+fn arrivals(reached: &[Reached]) -> impl Iterator<Item = usize> {
+    (0..reached.len()).filter(|place| reached[*place].by.is_some() && !reached[*place].again)
+}
+
 fn full(lens: &Lens, reached: &[Reached], ranked: bool, meter: &Meter) -> Body {
     let labels: Vec<String> = reached.iter().map(|node| lens.label(node.entity)).collect();
-    let nodes = reached.iter().zip(&labels).map(|(node, label)| {
+    let nodes = reached.iter().zip(&labels).filter(|(node, _)| !node.again).map(|(node, label)| {
         let mut shown = show_node(lens, node.entity, label.clone(), node.distance);
         shown.strength = ranked.then_some(node.strength);
         shown
     });
     let plain: Vec<String> = labels.iter().map(|label| path::plain(label)).collect();
-    let paths = (0..reached.len()).filter(|place| reached[*place].by.is_some()).map(|place| Path {
+    let paths = arrivals(reached).map(|place| Path {
         to: lens.engine().entity(reached[place].entity).id,
         compact: path::compact(lens, reached, &plain, meter, place),
         edges: path::edges(reached, place),
@@ -225,7 +235,7 @@ fn full(lens: &Lens, reached: &[Reached], ranked: bool, meter: &Meter) -> Body {
 fn lines(lens: &Lens, reached: &[Reached], meter: &Meter) -> Body {
     let labels: Vec<String> = reached.iter().map(|node| path::plain(&lens.label(node.entity))).collect();
     let (mut lines, mut bytes) = (Vec::new(), 0);
-    let mut places = (0..reached.len()).filter(|place| reached[*place].by.is_some());
+    let mut places = arrivals(reached);
     let mut lines_omitted = 0;
     while let Some(place) = places.next() {
         let line = path::compact(lens, reached, &labels, meter, place);
@@ -236,7 +246,7 @@ fn lines(lens: &Lens, reached: &[Reached], meter: &Meter) -> Body {
         }
         lines.push(line);
     }
-    Body::Lines { nodes: reached.len(), edges: meter.edges().len(), lines, lines_omitted }
+    Body::Lines { nodes: shown(reached).count(), edges: meter.edges().len(), lines, lines_omitted }
 }
 
 fn ids(lens: &Lens, reached: &[Reached], meter: &Meter) -> Body {
@@ -257,7 +267,7 @@ fn ids(lens: &Lens, reached: &[Reached], meter: &Meter) -> Body {
         (place(row.source), place(row.target), kind, revision)
     });
     let edges = edges.collect();
-    Body::Ids { nodes: reached.iter().map(|node| engine.entity(node.entity).id).collect(), edges, types, revisions }
+    Body::Ids { nodes: shown(reached).map(|node| engine.entity(node.entity).id).collect(), edges, types, revisions }
 }
 
 /// An entity, as answers show it.
