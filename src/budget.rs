@@ -87,6 +87,8 @@ pub enum Limit {
     Interrupt,
     /// A list was longer than its limit; the cursor goes on.
     Rows,
+    /// More lines than fit into an answer of lines; what they tell was found, and `ids` or `full` shows it.
+    Lines,
 }
 
 impl Limit {
@@ -100,6 +102,7 @@ impl Limit {
             Limit::Depth => "depth",
             Limit::Interrupt => "interrupt",
             Limit::Rows => "rows",
+            Limit::Lines => "lines",
         }
     }
 }
@@ -112,7 +115,7 @@ pub struct Reason {
     /// At which entity; none where the answer was cut as a whole.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub at: Option<EntityId>,
-    /// How many matching relations (or rows) were left out.
+    /// How many matching relations (or rows, or lines) were left out.
     pub omitted: u64,
     /// The same by relation type.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
@@ -122,6 +125,14 @@ pub struct Reason {
     pub by_trust: BTreeMap<Trust, u64>,
     /// Whether `omitted` is exact; else it is a lower bound.
     pub exact: bool,
+}
+
+impl Reason {
+    /// An answer was cut as a whole, and this many rows or lines were left out.
+    pub(crate) fn left_out(limit: Limit, omitted: u64) -> Reason {
+        let (by_type, by_trust) = (BTreeMap::new(), BTreeMap::new());
+        Reason { limit, at: None, omitted, by_type, by_trust, exact: true }
+    }
 }
 
 /// The bounds that applied to an answer.

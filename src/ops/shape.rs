@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::subject::{SubjectShown, describe};
 use super::walk::expand::Reached;
 use super::walk::path;
-use crate::budget::Meter;
+use crate::budget::{Limit, Meter, Reason};
 use crate::engine::belief::Held;
 use crate::engine::lens::Lens;
 use crate::engine::witnesses::TopicIx;
@@ -48,6 +48,16 @@ pub struct Expansion {
 }
 
 impl Expansion {
+    /// The reason of an answer whose lines did not all fit.
+    pub(crate) fn unfit(&self) -> Option<Reason> {
+        match self.body {
+            Body::Lines { lines_omitted, .. } if lines_omitted > 0 => {
+                Some(Reason::left_out(Limit::Lines, lines_omitted as u64))
+            }
+            _ => None,
+        }
+    }
+
     /// The paths in one line each, whatever the detail; none where only ids were asked for.
     pub fn lines(&self) -> Vec<&str> {
         match &self.body {
@@ -81,7 +91,7 @@ pub enum Body {
         edges: usize,
         /// One line for each entity reached: the path to it.
         lines: Vec<String>,
-        /// Lines that did not fit into [`LINES_BYTES_MAX`] bytes.
+        /// Lines that did not fit into [`LINES_BYTES_MAX`] bytes; the answer is truncated by them, and says so.
         lines_omitted: usize,
     },
     /// `detail: ids`.
