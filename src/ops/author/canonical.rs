@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{Answer, Meter, within};
+use crate::budget::{Answer, Limit, Meter, Reason, within};
 use crate::change::{Batch, Edit};
 use crate::engine::lens::Lens;
 use crate::engine::ontology::{Type, Zone};
@@ -14,7 +14,6 @@ use crate::key::{EntityKey, Name};
 use crate::ops::cursor;
 use crate::ops::look::{Look, question};
 use crate::ops::shape::{Identity, to_json};
-use crate::ops::time::history::rows_left;
 use crate::ops::walk::generic::known_kind;
 use crate::time::{Since, Time};
 use crate::value::Props;
@@ -173,7 +172,7 @@ pub fn list_entities(lens: &Lens, request: &ListEntitiesRequest) -> Result<Answe
     let omitted = (matching.len() - entities.len()) as u64;
     let last = matching.get(entities.len().wrapping_sub(1)).filter(|_| omitted > 0);
     let cursor = last.map(|(key, _)| cursor::after("list_entities", lens.recorded(), key));
-    let reasons = if omitted > 0 { vec![rows_left(omitted)] } else { Vec::new() };
+    let reasons = if omitted > 0 { vec![Reason::left_out(Limit::Rows, omitted)] } else { Vec::new() };
     Ok(Meter::list(question("list_entities", lens)).answer(Entities { entities, cursor }, reasons, None))
 }
 

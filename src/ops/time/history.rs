@@ -133,21 +133,9 @@ pub fn history(lens: &Lens, request: &HistoryRequest) -> Result<Answer<History>,
     let omitted = (page.len() - shown.len()) as u64;
     let last = page.get(shown.len().wrapping_sub(1)).filter(|_| omitted > 0);
     let cursor = last.map(|state| cursor::after("history", lens.recorded(), &state.from.micros().to_string()));
-    let reasons = if omitted > 0 { vec![rows_left(omitted)] } else { Vec::new() };
+    let reasons = if omitted > 0 { vec![Reason::left_out(Limit::Rows, omitted)] } else { Vec::new() };
     let found = History { subject: describe(lens, subject), states: shown, cursor };
     Ok(Meter::list(question("history", lens)).answer(found, reasons, None))
-}
-
-/// The reason of a list that was longer than its limit.
-pub(crate) fn rows_left(omitted: u64) -> Reason {
-    Reason {
-        limit: Limit::Rows,
-        at: None,
-        omitted,
-        by_type: Default::default(),
-        by_trust: Default::default(),
-        exact: true,
-    }
 }
 
 /// A state; `next` is the commit that ended it. Its revision is the newest that still said so.

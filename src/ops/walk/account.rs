@@ -6,12 +6,12 @@
 //! 1. An answer has a reason if and only if some entity of it, within the depth, has a matching relation that is not in
 //!    it (or the run was interrupted).
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::expand::{Expanded, Plan, Reached, Step, ended_by, steps};
 use crate::budget::{Limit, Meter, Reason};
 use crate::engine::lens::{Lens, Match};
-use crate::id::RelationIx;
+use crate::id::{EntityIx, RelationIx};
 
 /// The reasons, and how many relations lie beyond a given depth.
 pub(crate) fn account(
@@ -24,6 +24,8 @@ pub(crate) fn account(
 ) -> (Vec<Reason>, Option<u64>) {
     let mut reasons = Vec::new();
     let mut within: HashSet<RelationIx> = HashSet::new();
+    // An entity that was reached in several states misses what they match together.
+    let mut told: HashMap<EntityIx, HashSet<RelationIx>> = HashMap::new();
     for node in reached {
         let mut missing = Missing::default();
         let limit = match node.expanded {
@@ -31,8 +33,14 @@ pub(crate) fn account(
             Expanded::Offered => Limit::FanOut,
             Expanded::No => ended_by(meter),
         };
-        for_each(lens, steps(plan, node, depth), node, &mut missing, |found| !meter.has(found.relation));
+        let known = told.get(&node.entity);
+        for_each(lens, steps(plan, node, depth), node, &mut missing, |found| {
+            !meter.has(found.relation) && known.is_none_or(|known| !known.contains(&found.relation))
+        });
         within.extend(&missing.relations);
+        if plan.states.len() > 1 && missing.total > 0 {
+            told.entry(node.entity).or_default().extend(&missing.relations);
+        }
         reasons.extend(missing.reason(lens, limit, Some(node)));
     }
     let mut deeper = Missing::default();
