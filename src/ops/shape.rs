@@ -42,6 +42,9 @@ pub struct Expansion {
     /// Further subjects, where several were given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub subjects: Vec<SubjectShown>,
+    /// How much of its strength a path loses with each hop, in answers that rank by strength.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decay: Option<f64>,
     /// What was found.
     #[serde(flatten)]
     pub body: Body,
@@ -196,18 +199,18 @@ pub(crate) fn shape(
     lens: &Lens,
     reached: &[Reached],
     seeds: &[EntityIx],
-    ranked: bool,
+    decay: Option<f64>,
     detail: Detail,
     meter: &Meter,
 ) -> Expansion {
     let body = match detail {
-        Detail::Full => full(lens, reached, ranked, meter),
+        Detail::Full => full(lens, reached, decay.is_some(), meter),
         Detail::Lines => lines(lens, reached, meter),
         Detail::Ids => ids(lens, reached, meter),
     };
     let mut subjects: Vec<SubjectShown> = seeds.iter().map(|seed| describe(lens, *seed)).collect();
     let subject = subjects.remove(0);
-    Expansion { subject, subjects, body }
+    Expansion { subject, subjects, decay, body }
 }
 
 /// The entities of an answer, each as it was reached first.
