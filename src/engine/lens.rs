@@ -122,6 +122,11 @@ impl Lens {
         self
     }
 
+    /// The revision that alone counts, where one was asked for.
+    pub(crate) fn only_revision(&self) -> Option<&Name> {
+        self.revision.as_ref()
+    }
+
     /// The snapshot under the lens.
     pub fn view(&self) -> &View {
         &self.view
