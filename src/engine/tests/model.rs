@@ -247,12 +247,16 @@ fn look(world: &World, (valid, recorded, floor, revision): Gaze) -> (Lens, Look)
     let revision = revision.map(revision_of);
     let lens = world.lens_at(valid, recorded).trust_floor(floor);
     let lens = revision.iter().fold(lens, |lens, revision| lens.revision(revision));
-    (lens, Look { valid: at(valid), recorded, floor, revision })
+    let by_then = world.commits.iter().filter(|commit| commit.stamp <= at(valid)).map(|commit| commit.seq.0).max();
+    // What is told of a time before the first commit has the revision that told it.
+    let revised = by_then.map_or(recorded, |seq| seq.min(recorded));
+    (lens, Look { valid: at(valid), recorded, floor, revision, revised })
 }
 
 fn present(world: &World, floor: Trust) -> (Lens, Look) {
     let lens = world.lens().trust_floor(floor);
-    let look = Look { valid: lens.valid(), recorded: lens.recorded().0, floor, revision: None };
+    let recorded = lens.recorded().0;
+    let look = Look { valid: lens.valid(), recorded, floor, revision: None, revised: recorded };
     (lens, look)
 }
 

@@ -10,10 +10,4 @@ pub(crate) mod lines;
 pub(crate) mod steps;
 
 #[cfg(test)]
-mod bench;
-#[cfg(test)]
-mod examples;
-#[cfg(test)]
-mod incremental;
-#[cfg(test)]
-mod roundtrip;
+mod tests;

@@ -73,7 +73,8 @@ impl Naive {
     }
 
     fn is_there(&self, topic: &Topic, stamp: Time) -> bool {
-        let before = Look { valid: stamp, recorded: self.seq - 1, floor: Trust::Hypothesis, revision: None };
+        let recorded = self.seq - 1;
+        let before = Look { valid: stamp, recorded, floor: Trust::Hypothesis, revision: None, revised: recorded };
         self.made.contains(topic) || self.there(topic, &before)
     }
 

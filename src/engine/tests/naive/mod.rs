@@ -50,6 +50,8 @@ pub(super) struct Look {
     pub(super) recorded: u64,
     pub(super) floor: Trust,
     pub(super) revision: Option<Name>,
+    /// The commit whose group rows are seen: the last recorded by the valid time looked at, within those known.
+    pub(super) revised: u64,
 }
 
 /// Whether a topic is there, and by whose word.
@@ -103,7 +105,7 @@ impl Naive {
 
     /// The floor and the revision choose the witnesses, before anything is chosen among them.
     fn heard(&self, word: &Word, look: &Look) -> bool {
-        let of_revision = |wanted: &Name| self.revision(&word.voice, look.recorded).as_ref() == Some(wanted);
+        let of_revision = |wanted: &Name| self.revision(&word.voice, look.revised).as_ref() == Some(wanted);
         word.trust >= look.floor && look.revision.as_ref().is_none_or(of_revision)
     }
 

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::digest::{self, ContentDigest};
-use super::lines::Lines;
 use crate::change::{Batch, Commit, Edit};
 use crate::engine::lens::{Lens, View};
 use crate::engine::state::Engine;
 use crate::error::Error;
 use crate::id::namespace;
+use crate::ops::proof::digest::{self, ContentDigest};
+use crate::ops::proof::lines::Lines;
 use crate::scope::Scope;
 use crate::time::Time;
 

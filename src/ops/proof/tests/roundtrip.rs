@@ -6,13 +6,13 @@
 use proptest::prelude::*;
 
 use super::bench::Bench;
-use super::export::export;
-use super::import::{Imported, import};
 use super::incremental::{Step, incrementally, step};
 use crate::change::{Edit, Presence};
 use crate::evidence::{Cause, Confidence};
 use crate::id::{ChangeId, EntityId, Seq};
 use crate::key::{EntityKey, RelationKey, Topic};
+use crate::ops::proof::export::export;
+use crate::ops::proof::import::{Imported, import};
 use crate::time::{Since, Time};
 use crate::value::{Props, Value};
 

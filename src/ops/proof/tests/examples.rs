@@ -1,17 +1,17 @@
 //! The examples of `docs/import-export.md`, and every way in which a line may be bad.
 
 use super::bench::Bench;
-use super::export::canonical;
-use super::import::{LINE_BYTES_MAX, import};
 use super::roundtrip::{exported, imported, take};
 use crate::change::Edit;
 use crate::engine::witnesses::TopicIx;
 use crate::error::Code;
 use crate::evidence::GroupKey;
+use crate::ops::proof::export::canonical;
+use crate::ops::proof::import::{LINE_BYTES_MAX, import};
 use crate::time::Time;
 use crate::value::Value;
 
-const PAGE: &str = include_str!("../../../docs/import-export.md");
+const PAGE: &str = include_str!("../../../../docs/import-export.md");
 
 /// The block of the page that begins with this fence.
 fn block(fence: &str) -> &'static str {
