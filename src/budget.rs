@@ -8,14 +8,14 @@
 //! 1. No budget lies above its ceiling; asking for more is an error, not a silent clamp.
 //! 2. An answer is truncated if and only if it has a reason.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Code, Error};
 use crate::evidence::Trust;
-use crate::id::{EntityId, EntityIx, RelationIx, Seq};
+use crate::id::{EntityId, EntityIx, PositionMap, PositionSet, RelationIx, Seq};
 use crate::key::Name;
 use crate::time::Time;
 
@@ -228,8 +228,8 @@ pub(crate) struct Meter<'a> {
     interrupt: Interrupt<'a>,
     nodes: Vec<EntityIx>,
     edges: Vec<RelationIx>,
-    places: HashMap<EntityIx, usize>,
-    taken: HashSet<RelationIx>,
+    places: PositionMap<EntityIx, usize>,
+    taken: PositionSet<RelationIx>,
     stopped: Option<Limit>,
 }
 
@@ -247,8 +247,8 @@ impl<'a> Meter<'a> {
             interrupt: &|| false,
             nodes: Vec::new(),
             edges: Vec::new(),
-            places: HashMap::new(),
-            taken: HashSet::new(),
+            places: PositionMap::default(),
+            taken: PositionSet::default(),
             stopped: None,
         }
     }
@@ -306,6 +306,11 @@ impl<'a> Meter<'a> {
     /// The place of an entity in the answer.
     pub(crate) fn place(&self, entity: EntityIx) -> Option<usize> {
         self.places.get(&entity).copied()
+    }
+
+    /// The entities so far, in the order of admission.
+    pub(crate) fn nodes(&self) -> &[EntityIx] {
+        &self.nodes
     }
 
     /// The relations so far, in the order of admission.
