@@ -8,14 +8,14 @@
 //! 1. No budget lies above its ceiling; asking for more is an error, not a silent clamp.
 //! 2. An answer is truncated if and only if it has a reason.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Code, Error};
 use crate::evidence::Trust;
-use crate::id::{EntityId, EntityIx, RelationIx, Seq};
+use crate::id::{EntityId, EntityIx, PositionMap, RelationIx, Seq};
 use crate::key::Name;
 use crate::time::Time;
 
@@ -239,8 +239,8 @@ pub(crate) struct Meter<'a> {
     interrupt: Interrupt<'a>,
     nodes: Vec<EntityIx>,
     edges: Vec<RelationIx>,
-    places: HashMap<EntityIx, usize>,
-    taken: HashMap<RelationIx, usize>,
+    places: PositionMap<EntityIx, usize>,
+    taken: PositionMap<RelationIx, usize>,
     stopped: Option<Limit>,
 }
 
@@ -258,8 +258,8 @@ impl<'a> Meter<'a> {
             interrupt: &|| false,
             nodes: Vec::new(),
             edges: Vec::new(),
-            places: HashMap::new(),
-            taken: HashMap::new(),
+            places: PositionMap::default(),
+            taken: PositionMap::default(),
             stopped: None,
         }
     }

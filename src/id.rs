@@ -8,7 +8,9 @@
 //! 1. Two entities of one scope with the same key have the same projected id, and the id depends on nothing else.
 //! 2. Sequences are gap-free: commit `n + 1` follows commit `n`.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -193,6 +195,33 @@ dense! {
     VoiceIx(u32);
     /// A file group of a source.
     GroupIx(u32);
+}
+
+/// A map by dense position.
+pub(crate) type PositionMap<K, V> = HashMap<K, V, BuildHasherDefault<PositionHasher>>;
+
+/// A set of dense positions.
+pub(crate) type PositionSet<K> = HashSet<K, BuildHasherDefault<PositionHasher>>;
+
+/// Hashes dense positions: small numbers that nobody outside chooses, so one multiplication spreads them well enough.
+#[derive(Default)]
+pub(crate) struct PositionHasher(u64);
+
+impl Hasher for PositionHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u32(u32::from(*byte));
+        }
+    }
+
+    fn write_u32(&mut self, position: u32) {
+        // 2^64 divided by the golden ratio: neighbours land far apart.
+        self.0 = (self.0 ^ u64::from(position)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
 }
 
 #[cfg(test)]

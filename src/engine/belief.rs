@@ -118,9 +118,13 @@ impl Spoken {
 
     /// The properties that it ever spoke of, sorted.
     pub(crate) fn prop_names(&self) -> Vec<NameIx> {
-        let mut names: Vec<NameIx> = self.points.iter().flat_map(|point| point.props.iter().map(|p| p.0)).collect();
-        names.sort_unstable();
-        names.dedup();
+        let mut names: Vec<NameIx> = Vec::new();
+        // Points are many where properties are few.
+        for (name, _) in self.points.iter().flat_map(|point| point.props.iter()) {
+            if let Err(place) = names.binary_search(name) {
+                names.insert(place, *name);
+            }
+        }
         names
     }
 }
@@ -170,11 +174,29 @@ impl History {
 
     /// The instants at which anything known at `recorded` may change, sorted.
     pub(crate) fn instants(&self, recorded: Seq) -> Vec<Time> {
+        self.instants_of(recorded, |_| true)
+    }
+
+    fn instants_of(&self, recorded: Seq, which: impl Fn(&Point) -> bool) -> Vec<Time> {
         let points = self.voices.iter().flat_map(|spoken| &spoken.points);
-        let mut instants: Vec<Time> = points.filter(|point| point.known(recorded)).map(|point| point.from).collect();
+        let known = points.filter(|point| which(point) && point.known(recorded));
+        let mut instants: Vec<Time> = known.map(|point| point.from).collect();
         instants.sort_unstable();
         instants.dedup();
         instants
+    }
+
+    /// The last instant up to `at`, and the first after it, at which anything known changes.
+    pub(crate) fn around(&self, at: Moment) -> (Option<Time>, Option<Time>) {
+        let sides = self.voices.iter().map(|spoken| {
+            let now = spoken.points.partition_point(|point| point.from <= at.valid);
+            let (before, after) = spoken.points.split_at(now);
+            let known = |point: &&Point| point.known(at.recorded);
+            (before.iter().rev().find(known).map(|point| point.from), after.iter().find(known).map(|point| point.from))
+        });
+        sides.fold((None, None), |(last, next), (before, after)| {
+            (last.max(before), [next, after].into_iter().flatten().min())
+        })
     }
 }
 
@@ -335,11 +357,12 @@ pub(crate) struct Stretch {
 
 /// The stretch of presence around `at`, or around the moment nothing when the topic isn't there.
 ///
-/// Costs one evaluation per instant of the history.
+/// Costs one look at each point, and one evaluation of existence for each instant at which a voice speaks of it.
 pub(crate) fn stretch(history: &History, at: Moment, hearing: &impl Hearing) -> Option<Stretch> {
     existence(history, at, hearing).held()?;
     let there = |valid: Time| existence(history, Moment { valid, ..at }, hearing).held().is_some();
-    let instants = history.instants(at.recorded);
+    // Facts change no existence, and there may be many.
+    let instants = history.instants_of(at.recorded, |point| point.presence.is_some());
     let now = instants.partition_point(|instant| *instant <= at.valid);
     let from = instants[..now].iter().rev().take_while(|instant| there(**instant)).last().copied()?;
     let until = instants[now..].iter().find(|instant| !there(**instant)).copied();

@@ -7,6 +7,7 @@
 //!    satisfied by whatever makes the voice say so.
 //! 2. A draft that is asked for what the voice says already adds nothing.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::belief::{Moment, Point, Spoken};
@@ -56,7 +57,8 @@ pub(super) struct Reached {
 /// What one voice says of one topic, being changed.
 pub(super) struct Draft<'a> {
     engine: &'a Engine,
-    spoken: Spoken,
+    /// Copied when the draft first changes it: most drafts find nothing to change.
+    spoken: Cow<'a, Spoken>,
     pub(super) place: Option<Value>,
     /// Points that the draft added carry names, since new properties have no position yet.
     added: BTreeMap<ChangeId, Vec<(Name, Option<Value>)>>,
@@ -68,8 +70,8 @@ pub(super) const NEWEST: Seq = Seq(u64::MAX);
 impl<'a> Draft<'a> {
     pub(super) fn of(engine: &'a Engine, topic: &Topic, voice: &Voice) -> Draft<'a> {
         let known = engine.find_topic(topic).zip(engine.witnesses.find_voice(voice));
-        let spoken = known.and_then(|(topic, voice)| engine.history(topic).voice(voice)).cloned();
-        let spoken = spoken.unwrap_or_else(|| Spoken::new(VoiceIx(0)));
+        let spoken = known.and_then(|(topic, voice)| engine.history(topic).voice(voice)).map(Cow::Borrowed);
+        let spoken = spoken.unwrap_or_else(|| Cow::Owned(Spoken::new(VoiceIx(0))));
         let place = spoken.place.clone();
         Draft { engine, spoken, place, added: BTreeMap::new() }
     }
@@ -140,13 +142,15 @@ impl<'a> Draft<'a> {
 
     fn unsay(&mut self, which: impl Fn(&Engine, &Point) -> bool) -> Vec<ChangeId> {
         let mut changes = Vec::new();
-        for point in &mut self.spoken.points {
+        for (i, point) in self.spoken.points.iter().enumerate() {
             if point.unsaid.is_none() && which(self.engine, point) {
-                point.unsaid = Some((Seq::ZERO, None));
-                changes.push(point.said);
+                changes.push((i, point.said));
             }
         }
-        changes
+        for (i, _) in &changes {
+            self.spoken.to_mut().points[*i].unsaid = Some((Seq::ZERO, None));
+        }
+        changes.into_iter().map(|(_, said)| said).collect()
     }
 
     /// The change point after which the voice no longer says that its topic is there; none if it says nothing.
@@ -183,7 +187,7 @@ impl<'a> Draft<'a> {
         let said = ChangeId { seq: NEWEST, index: u32::try_from(self.added.len()).unwrap_or(u32::MAX) };
         let (trust, confidence) = (target.trust, target.confidence);
         let presence = presence.then_some(Presence::Present);
-        self.spoken.say(Point {
+        self.spoken.to_mut().say(Point {
             said,
             since,
             from,

@@ -22,7 +22,7 @@ use super::witnesses::TopicIx;
 use crate::error::Error;
 use crate::evidence::Trust;
 use crate::id::{EntityIx, RelationIx, Seq, TypeIx, VoiceIx};
-use crate::index::adjacency::{Hop, Way};
+use crate::index::adjacency::{Hop, Run, Way};
 use crate::key::Name;
 use crate::scope::Scope;
 use crate::time::{Since, Time};
@@ -167,18 +167,22 @@ impl Lens {
 
     /// Whether the lens looks at the present, through every witness above a trust floor.
     pub(crate) fn is_current(&self) -> bool {
-        self.valid >= self.engine().stamp && self.recorded == self.engine().seq && self.revision.is_none()
+        self.valid >= self.engine().stamp && self.is_newest()
     }
 
-    /// Whether the lens looks at a moment of which a row's cache speaks.
+    /// Whether the lens knows what the engine knows, and hears every witness above a trust floor.
+    fn is_newest(&self) -> bool {
+        self.recorded == self.engine().seq && self.revision.is_none()
+    }
+
+    /// Whether the lens looks at a moment of whose existence a row's cache speaks.
     fn within(&self, now: &Now) -> bool {
-        let covered = now.from <= self.valid && now.next.is_none_or(|next| self.valid < next);
-        covered && self.recorded == self.engine().seq && self.revision.is_none()
+        now.stood <= self.valid && now.next.is_none_or(|next| self.valid < next) && self.is_newest()
     }
 
-    /// Whether what is cached of a row is what this lens sees.
+    /// Whether all that is cached of a row is what this lens sees.
     fn sees_cached(&self, now: &Now) -> bool {
-        now.trust_min >= self.floor && self.within(now)
+        now.trust_min >= self.floor && now.from <= self.valid && self.within(now)
     }
 
     /// Whether a topic is there, its ends apart.
@@ -280,26 +284,23 @@ impl Lens {
 
     /// The matching relations of an entity, best first.
     ///
-    /// Costs one look at each run, and at each relation that has to be evaluated: with a current lens only those with
-    /// a known end or a start to come, else every relation that the entity ever had.
+    /// Costs one look at each run, and at each relation that has to be evaluated: with a current lens those with a known
+    /// end or a start to come; as of an instant, a step over the runs and those that have changed since; else, every
+    /// relation that the entity ever had.
     pub(crate) fn edges<'a>(&'a self, entity: EntityIx, filter: &'a Filter) -> Edges<'a> {
-        let mut edges = Edges { lens: self, filter, runs: Vec::new(), heads: BinaryHeap::new() };
+        let mut edges = Edges { lens: self, filter, entity, runs: Vec::new(), heads: BinaryHeap::new() };
         let mut heads: Vec<Head<'a>> = Vec::new();
         for way in filter.ways() {
             let run = self.engine().adjacency.run(entity, *way);
-            let mut evaluate = |relation| {
+            self.evaluated(run, filter, usize::MAX, |relation| {
                 if let Some(found) = self.matches(relation, *way, filter) {
-                    heads.push(Head { lens: self, edge: self.edge(found, *way), run: None });
+                    heads.push(Head { lens: self, edge: self.edge(found), run: None });
                 }
-            };
-            if !self.is_current() {
-                run.ever().for_each(evaluate);
-                continue;
+            });
+            if self.is_newest() {
+                let live = run.live().filter(|(kind, _)| filter.types.contains(*kind));
+                edges.runs.extend(live.map(|(_, hops)| (*way, hops)));
             }
-            run.bounded().iter().copied().for_each(&mut evaluate);
-            edges
-                .runs
-                .extend(run.live().filter(|(kind, _)| filter.types.contains(*kind)).map(|(_, hops)| (*way, hops)));
         }
         for run in 0..edges.runs.len() {
             heads.extend(edges.advance(run));
@@ -314,23 +315,35 @@ impl Lens {
     /// a run are looked at.
     pub(crate) fn each_match(&self, entity: EntityIx, filter: &Filter, mut each: impl FnMut(Match)) -> bool {
         let mut all = true;
+        let entries_max = if self.is_current() && filter.kinds.all() { usize::MAX } else { COUNT_MAX };
         for way in filter.ways() {
             let run = self.engine().adjacency.run(entity, *way);
-            let entries_max = if self.is_current() && filter.kinds.all() { usize::MAX } else { COUNT_MAX };
             all &= run.ever_len() <= entries_max;
-            if !self.is_current() {
-                run.ever()
-                    .take(entries_max)
-                    .filter_map(|relation| self.matches(relation, *way, filter))
-                    .for_each(&mut each);
-                continue;
+            if self.is_newest() {
+                let live = run.live().filter(|(kind, _)| filter.types.contains(*kind)).flat_map(|(_, hops)| hops);
+                live.take(entries_max).filter_map(|hop| self.live_match(entity, hop, *way, filter)).for_each(&mut each);
             }
-            let live = run.live().filter(|(kind, _)| filter.types.contains(*kind)).flat_map(|(_, hops)| hops);
-            live.take(entries_max).filter_map(|hop| self.live_match(hop, *way, filter)).for_each(&mut each);
-            let bounded = run.bounded().iter().copied().take(entries_max);
-            bounded.filter_map(|relation| self.matches(relation, *way, filter)).for_each(&mut each);
+            self.evaluated(run, filter, entries_max, |relation| {
+                if let Some(found) = self.matches(relation, *way, filter) {
+                    each(found);
+                }
+            });
         }
         all
+    }
+
+    /// The relations of a run that have to be evaluated under this lens: all but what its live hops answer for.
+    fn evaluated(&self, run: &Run, filter: &Filter, entries_max: usize, mut each: impl FnMut(RelationIx)) {
+        if !self.is_newest() {
+            run.ever().take(entries_max).for_each(each);
+            return;
+        }
+        run.bounded().iter().copied().take(entries_max).for_each(&mut each);
+        if !self.is_current() {
+            let live = run.live().filter(|(kind, _)| filter.types.contains(*kind)).flat_map(|(_, hops)| hops);
+            let changed = live.take(entries_max).filter(|hop| hop.stood > self.valid).map(|hop| hop.relation);
+            changed.chain(run.past(self.valid)).take(entries_max).for_each(each);
+        }
     }
 
     /// A relation, where it matches under this lens.
@@ -344,26 +357,23 @@ impl Lens {
             return None;
         }
         let held = self.relation(relation)?;
-        Some(Match { relation, far, kind: row.kind, trust: held.trust, confidence: held.confidence.millionths() })
+        let (kind, confidence) = (row.kind, held.confidence.millionths());
+        Some(Match { relation, way, far, kind, trust: held.trust, confidence })
     }
 
-    /// A live hop, where it matches under this (current) lens. Its relation and both its ends are there, and stay.
-    fn live_match(&self, hop: &Hop, way: Way, filter: &Filter) -> Option<Match> {
-        if hop.floor < self.floor as u8 || !filter.kinds.allow(self.engine(), hop.far) {
+    /// A live hop of an entity, where it matches under this lens, which knows what the engine knows. Since the hop has
+    /// stood, its relation and both its ends were there.
+    fn live_match(&self, entity: EntityIx, hop: &Hop, way: Way, filter: &Filter) -> Option<Match> {
+        let seen = hop.floor >= self.floor as u8 && hop.stood <= self.valid;
+        if !seen || !filter.shows(entity, hop.far, way) || !filter.kinds.allow(self.engine(), hop.far) {
             return None;
         }
-        if way == Way::In && filter.out {
-            let row = self.engine().relation(hop.relation);
-            if !filter.shows(row.source, row.target, way) {
-                return None;
-            }
-        }
-        let trust = Trust::ALL[usize::from(hop.trust)];
-        Some(Match { relation: hop.relation, far: hop.far, kind: hop.kind, trust, confidence: hop.confidence })
+        let Hop { relation, far, kind, confidence, .. } = *hop;
+        Some(Match { relation, way, far, kind, trust: Trust::ALL[usize::from(hop.trust)], confidence })
     }
 
-    fn edge(&self, found: Match, way: Way) -> Edge {
-        let Match { relation, far, kind, trust, confidence } = found;
+    fn edge(&self, found: Match) -> Edge {
+        let Match { relation, way, far, kind, trust, confidence } = found;
         let since = self.stretch(TopicIx::Relation(relation)).map_or(Since::Observed, |stretch| stretch.since);
         Edge { relation, way, far, kind, trust, confidence, since }
     }
@@ -402,6 +412,7 @@ impl Hearing for Ear<'_> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Match {
     pub(crate) relation: RelationIx,
+    pub(crate) way: Way,
     pub(crate) far: EntityIx,
     pub(crate) kind: TypeIx,
     pub(crate) trust: Trust,
@@ -492,6 +503,7 @@ pub(crate) const COUNT_MAX: usize = 65_536;
 pub(crate) struct Edges<'a> {
     lens: &'a Lens,
     filter: &'a Filter,
+    entity: EntityIx,
     /// What is left of the live runs, one for each way and type, best first.
     runs: Vec<(Way, &'a [Hop])>,
     /// The best of each run, and everything evaluated.
@@ -509,11 +521,10 @@ impl<'a> Edges<'a> {
     /// Takes the next match off a run.
     fn advance(&mut self, run: usize) -> Option<Head<'a>> {
         let (way, hops) = self.runs[run];
-        let mut matches =
-            hops.iter().enumerate().filter_map(|(i, hop)| Some((i, self.lens.live_match(hop, way, self.filter)?)));
-        let next = matches.next();
+        let live_match = |hop| self.lens.live_match(self.entity, hop, way, self.filter);
+        let next = hops.iter().enumerate().find_map(|(i, hop)| Some((i, live_match(hop)?)));
         self.runs[run].1 = next.map_or(&[], |(i, _)| &hops[i + 1..]);
-        next.map(|(_, found)| Head { lens: self.lens, edge: self.lens.edge(found, way), run: Some(run) })
+        next.map(|(_, found)| Head { lens: self.lens, edge: self.lens.edge(found), run: Some(run) })
     }
 }
 

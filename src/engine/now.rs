@@ -1,7 +1,7 @@
 //! What is believed of a row now: kept beside the row, so that a read of the present evaluates nothing.
 //!
 //! 1. A row's `now` is the belief at the stamp and sequence of the last commit that touched it, and is what is believed of
-//!    every instant from `from` until `next`, whenever that is asked.
+//!    every instant from `from` until `next`, whenever that is asked; its existence and stretch, from `stood` on.
 //! 2. Where it is `steady`, a reader under any trust floor can tell from it whether the row is there, and since when.
 
 use std::cmp::Ordering;
@@ -25,6 +25,8 @@ pub(crate) struct Now {
     pub(crate) props: Arc<[Prop]>,
     /// The instant from which on all of this has held.
     pub(crate) from: Time,
+    /// The instant from which on existence and stretch have.
+    pub(crate) stood: Time,
     /// The first later instant at which any of this may change.
     pub(crate) next: Option<Time>,
     /// The least trust of any voice: at a trust floor up to this one, nothing changes.
@@ -41,6 +43,7 @@ impl Now {
             stretch: None,
             props: Arc::default(),
             from: Time::UNBOUNDED,
+            stood: Time::UNBOUNDED,
             next: None,
             trust_min: Trust::Authoritative,
             steady: true,
@@ -48,8 +51,9 @@ impl Now {
     }
 
     /// All of an entity's present that the standing of its relations depends on.
-    pub(super) fn cuts(&self) -> (Option<Trust>, bool, bool) {
-        (self.existence.held().map(|held| held.trust), self.next.is_some(), self.steady)
+    pub(super) fn cuts(&self) -> (Option<Trust>, Time, bool, bool) {
+        let here = self.stretch.map_or(self.stood, |stretch| stretch.from);
+        (self.existence.held().map(|held| held.trust), here, self.next.is_some(), self.steady)
     }
 }
 
@@ -71,13 +75,14 @@ impl Engine {
             let seen = belief::existence(history, at, &few);
             match existence.held() {
                 Some(held) if held.trust >= floor => seen == existence && belief::stretch(history, at, &few) == stretch,
-                _ => seen == Existence::Absent,
+                Some(_) => seen == Existence::Absent,
+                None => seen.held().is_none(),
             }
         });
-        let instants = history.instants(self.seq);
-        let past = instants.partition_point(|instant| *instant <= self.stamp);
-        let from = past.checked_sub(1).map_or(Time::UNBOUNDED, |last| instants[last]);
-        Now { existence, stretch, props, from, next: instants.get(past).copied(), trust_min, steady }
+        let (from, next) = history.around(at);
+        let words = history.voices().iter().filter_map(|spoken| spoken.presence(at));
+        let stood = words.map(|word| word.from).max().unwrap_or(Time::UNBOUNDED);
+        Now { existence, stretch, props, from: from.unwrap_or(Time::UNBOUNDED), stood, next, trust_min, steady }
     }
 
     /// Whether a topic is there at an instant that no commit has come after, by anybody's word; its ends apart.

@@ -458,8 +458,10 @@ impl Engine {
             return Standing::Bounded(ix);
         }
         let [Some(held), Some(source), Some(target)] = nows.map(|now| now.existence.held()) else {
-            return Standing::Past(ix);
+            let absent = nows.iter().filter(|now| now.existence.held().is_none());
+            return Standing::Past(ix, absent.map(|now| now.stood).min().unwrap_or(Time::UNBOUNDED));
         };
+        let here = nows[1..].iter().filter_map(|now| now.stretch).map(|stretch| stretch.from);
         Standing::Live(Hop {
             relation: ix,
             far: if way == Way::Out { row.target } else { row.source },
@@ -467,6 +469,7 @@ impl Engine {
             trust: held.trust as u8,
             floor: held.trust.min(source.trust).min(target.trust) as u8,
             confidence: held.confidence.millionths(),
+            stood: here.fold(row.now.stood, Time::max),
         })
     }
 

@@ -2,8 +2,8 @@
 //!
 //! An entity has two runs, out and in. What holds now and has no known end is *live*: sorted by (type, priority), so
 //! that a filter by type is a range and the best of a range come first. What is *bounded* (has a known end or a start
-//! yet to come) is tested by every read; what is *past* only by reads in time. So a read of now pays nothing for
-//! history.
+//! yet to come) is tested by every read; what is *past* only by reads in time, and of these only by those that look
+//! before it went. So a read of now pays nothing for history, and a read in time little for what hasn't changed since.
 //!
 //! The order itself is the engine's; this file is handed a comparison and keeps to it.
 //!
@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use super::paged::Paged;
 use crate::id::{EntityIx, RelationIx, TypeIx};
+use crate::time::Time;
 
 /// Which way a relation is read from an entity.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -26,7 +27,7 @@ pub(crate) enum Way {
     In,
 }
 
-/// One step over a live relation: 16 bytes, with what a walk looks at first.
+/// One step over a live relation: 24 bytes, with what a walk looks at first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Hop {
     /// The relation.
@@ -41,6 +42,8 @@ pub(crate) struct Hop {
     pub(crate) floor: u8,
     /// Its confidence in millionths.
     pub(crate) confidence: u32,
+    /// Since when it has been as it is now, and both its ends there.
+    pub(crate) stood: Time,
 }
 
 /// Where a relation stands in the runs of its ends.
@@ -50,15 +53,15 @@ pub(crate) enum Standing {
     Live(Hop),
     /// It has a known end or a start yet to come.
     Bounded(RelationIx),
-    /// It held once, or as far as is known never.
-    Past(RelationIx),
+    /// It held once, or as far as is known never; not since the time given.
+    Past(RelationIx, Time),
 }
 
 impl Standing {
     fn relation(&self) -> RelationIx {
         match self {
             Standing::Live(hop) => hop.relation,
-            Standing::Bounded(relation) | Standing::Past(relation) => *relation,
+            Standing::Bounded(relation) | Standing::Past(relation, _) => *relation,
         }
     }
 }
@@ -68,7 +71,7 @@ impl Standing {
 pub(crate) struct Run {
     live: Vec<Hop>,
     bounded: Vec<RelationIx>,
-    past: Vec<RelationIx>,
+    past: Vec<(RelationIx, Time)>,
 }
 
 impl Run {
@@ -89,10 +92,15 @@ impl Run {
         &self.bounded
     }
 
+    /// What no longer holds, and may have held at an instant.
+    pub(crate) fn past(&self, valid: Time) -> impl Iterator<Item = RelationIx> {
+        self.past.iter().filter(move |(_, gone)| valid < *gone).map(|(relation, _)| *relation)
+    }
+
     /// Every relation that was ever here.
     pub(crate) fn ever(&self) -> impl Iterator<Item = RelationIx> {
         let live = self.live.iter().map(|hop| hop.relation);
-        live.chain(self.bounded.iter().copied()).chain(self.past.iter().copied())
+        live.chain(self.bounded.iter().copied()).chain(self.past.iter().map(|(relation, _)| *relation))
     }
 
     /// How many relations were ever here.
@@ -108,14 +116,14 @@ impl Run {
         let is_new = |relation: RelationIx| new.binary_search_by_key(&relation, Standing::relation).is_ok();
         self.live.retain(|hop| !is_new(hop.relation));
         self.bounded.retain(|relation| !is_new(*relation));
-        self.past.retain(|relation| !is_new(*relation));
+        self.past.retain(|(relation, _)| !is_new(*relation));
         let mut by_type = |a: &Hop, b: &Hop| a.kind.cmp(&b.kind).then_with(|| order(a, b));
         let mut arriving = Vec::new();
         for standing in new {
             match standing {
                 Standing::Live(hop) => arriving.push(*hop),
                 Standing::Bounded(relation) => self.bounded.push(*relation),
-                Standing::Past(relation) => self.past.push(*relation),
+                Standing::Past(relation, gone) => self.past.push((*relation, *gone)),
             }
         }
         // Few arrive in a long run: find their places by binary search, so that a comparison (which may read names) is

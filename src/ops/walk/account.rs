@@ -6,12 +6,12 @@
 //! 1. An answer has a reason if and only if some entity of it, within the depth, has a matching relation that is not in
 //!    it (or the run was interrupted).
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
 use super::expand::{Expanded, Plan, Reached, Step, ended_by, steps};
 use crate::budget::{Limit, Meter, Reason};
 use crate::engine::lens::{Lens, Match};
-use crate::id::{EntityIx, RelationIx};
+use crate::id::{EntityIx, PositionMap, PositionSet, RelationIx};
 
 /// The reasons, and how many relations lie beyond a given depth.
 pub(crate) fn account(
@@ -23,9 +23,9 @@ pub(crate) fn account(
     meter: &Meter,
 ) -> (Vec<Reason>, Option<u64>) {
     let mut reasons = Vec::new();
-    let mut within: HashSet<RelationIx> = HashSet::new();
+    let mut within: PositionSet<RelationIx> = PositionSet::default();
     // An entity that was reached in several states misses what they match together.
-    let mut told: HashMap<EntityIx, HashSet<RelationIx>> = HashMap::new();
+    let mut told: PositionMap<EntityIx, PositionSet<RelationIx>> = PositionMap::default();
     for node in reached {
         let mut missing = Missing::default();
         let limit = match node.expanded {
@@ -80,7 +80,7 @@ fn for_each<'a>(
 struct Missing {
     total: u64,
     by: BTreeMap<(crate::id::TypeIx, crate::Trust), u64>,
-    relations: HashSet<RelationIx>,
+    relations: PositionSet<RelationIx>,
     inexact: bool,
 }
 

@@ -106,6 +106,26 @@ fn a_typed_pattern_expands_a_hub_within_the_fan_out() {
     assert_eq!(reasons(&answer), ["fan_out hub 1"]);
 }
 
+/// A file and its asset are one thing to whoever asks, however sure the file's other relations are: were these taken
+/// first, an answer of less depth would begin otherwise.
+#[test]
+fn free_steps_come_before_those_that_cost() {
+    let asset = EntityKey::new("UnityAsset", "unity", "asset");
+    let imported = Observation {
+        confidence: Confidence::new(0.5).unwrap(),
+        ..Observation::relation(thing("a"), "IMPORTED_AS", asset.clone(), "link")
+    };
+    let mut all: Vec<Observation> = ["a", "b", "c"].map(|name| Observation::entity(thing(name))).into();
+    all.extend([Observation::entity(asset), imported, depends("b", "a"), depends("c", "b")]);
+    let mut town = Town::new();
+    town.observe(10, "g", None, all);
+    for (depth, expected) in [(0, "a asset"), (1, "a asset b"), (2, "a asset b c")] {
+        let request = DomainRequest { depth: Some(depth), ..DomainRequest::about(Subject::from(id("a"))) };
+        let answer = run(&town.lens(), row("asset_consumers"), &request, &never).unwrap();
+        assert_eq!(labels(&answer), expected, "depth {depth}");
+    }
+}
+
 /// Were one subject walked before the next, the budget would be spent on the first alone.
 #[test]
 fn several_subjects_take_turns() {
