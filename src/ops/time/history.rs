@@ -86,7 +86,7 @@ pub struct StateShown {
 /// The event between two states.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
 pub struct EventShown {
-    /// `observed`, `changed`, `removed`, `tombstoned`, `reactivated`, `corrected`, or the writer's word.
+    /// `observed`, `changed`, `removed`, `tombstoned`, `reactivated`, `corrected`, `repudiated`, or the writer's word.
     pub event_type: Name,
     /// When.
     pub at: Option<Time>,
