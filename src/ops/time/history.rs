@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::budget::{Answer, Limit, Meter, Reason, within};
+use crate::budget::{Answer, LIMIT_CEILING, Limit, Meter, Reason, within};
 use crate::engine::belief::Existence;
 use crate::engine::lens::Lens;
 use crate::engine::states::{State, states};
@@ -109,7 +109,7 @@ pub struct EventShown {
 /// # Errors
 /// An unknown or ambiguous subject, a bad cursor, a limit above its ceiling.
 pub fn history(lens: &Lens, request: &HistoryRequest) -> Result<Answer<History>, Error> {
-    let limit = within("limit", request.limit, 1, 1_000)? as usize;
+    let limit = within("limit", request.limit, 1, LIMIT_CEILING)? as usize;
     let subject = request.subject.resolve(lens)?;
     let filter = lens.engine().entity(subject).id.to_string();
     let (lens, after) = &cursor::resume("history", &filter, lens, request.cursor.as_deref())?;
