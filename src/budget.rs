@@ -37,6 +37,9 @@ impl Default for Budgets {
     }
 }
 
+/// The most rows that a page of a list may have.
+pub(crate) const LIMIT_CEILING: u32 = 1_000;
+
 impl Budgets {
     /// The hard ceilings.
     pub const CEILING: Budgets = Budgets { nodes: 10_000, edges: 50_000, fan_out: 4_096 };
@@ -56,12 +59,17 @@ impl Budgets {
     }
 }
 
+/// The error of a bound above its ceiling.
+pub(crate) fn above_ceiling(what: &str, asked: &serde_json::Number, ceiling: u32) -> Error {
+    let message = format!("{what} {asked} is above the ceiling of {ceiling}; ask for less");
+    Error::new(Code::AboveCeiling, message)
+        .with_details(serde_json::json!({ "budget": what, "asked": asked, "ceiling": ceiling }))
+}
+
 /// Refuses a bound outside its range.
 pub(crate) fn within(what: &str, value: u32, least: u32, ceiling: u32) -> Result<u32, Error> {
     if value > ceiling {
-        let message = format!("{what} {value} is above the ceiling of {ceiling}; ask for less");
-        return Err(Error::new(Code::AboveCeiling, message)
-            .with_details(serde_json::json!({ "budget": what, "asked": value, "ceiling": ceiling })));
+        return Err(above_ceiling(what, &value.into(), ceiling));
     }
     if value < least {
         return Err(Error::invalid(format!("expected {what} of at least {least}, found {value}")));

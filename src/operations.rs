@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::budget::Interrupt;
+use crate::budget::{Budgets, Interrupt, LIMIT_CEILING, above_ceiling};
 use crate::engine::lens::Lens;
 use crate::error::{Code, Error, did_you_mean};
 use crate::graph::{Committed, Graph};
@@ -24,7 +24,7 @@ use crate::ops::domain::run::{DomainRequest, run};
 use crate::ops::look::Look;
 use crate::ops::proof::digest::{ContentDigest, DigestRequest, digest};
 use crate::ops::shape::Expansion;
-use crate::ops::status::{Status, StatusRequest, Stored, status};
+use crate::ops::status::{Status, StatusRequest, Stored, TornTail, status};
 use crate::ops::time::history::{History, HistoryRequest, history};
 use crate::ops::walk::generic::{WalkRequest, walk};
 use crate::persist::Durability;
@@ -124,11 +124,44 @@ impl Operation {
                 return Err(Error::invalid(message).with_details(serde_json::json!({ "field": name, "known": known })));
             }
         }
+        bounded(&request)?;
         serde_path_to_error::deserialize(request).map_err(|error| {
             let path = error.path().to_string();
             let place = if path == "." { self.name.to_owned() } else { format!("{}: field {path}", self.name) };
-            Error::invalid(format!("{place}: {}", error.inner()))
+            let message = error.inner().to_string();
+            let nearest = nearest_field(&message);
+            Error::invalid(format!("{place}: {message}{nearest}"))
         })
+    }
+}
+
+/// Refuses a bound that its own type can't hold as what it is: above the ceiling.
+fn bounded(request: &serde_json::Value) -> Result<(), Error> {
+    let Budgets { nodes, edges, fan_out } = Budgets::CEILING;
+    let bounds = [
+        ("/budgets/nodes", nodes),
+        ("/budgets/edges", edges),
+        ("/budgets/fan_out", fan_out),
+        ("/depth", Budgets::DEPTH_CEILING),
+        ("/limit", LIMIT_CEILING),
+    ];
+    for (pointer, ceiling) in bounds {
+        if let Some(serde_json::Value::Number(asked)) = request.pointer(pointer)
+            && asked.as_f64().is_some_and(|asked| asked > f64::from(u32::MAX))
+        {
+            let name = pointer.rsplit('/').next().unwrap_or(pointer);
+            return Err(above_ceiling(name, asked, ceiling));
+        }
+    }
+    Ok(())
+}
+
+/// What an unknown field inside a field was meant to be: the message quotes it, and then every field that there is.
+fn nearest_field(message: &str) -> String {
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    match quoted.next().filter(|_| message.starts_with("unknown field")) {
+        Some(found) => did_you_mean(found, quoted),
+        None => String::new(),
     }
 }
 
@@ -252,7 +285,9 @@ fn table() -> Vec<Operation> {
             answer: schema::<crate::Answer<Status>>,
             call: |operation, graph, request, _| {
                 let request: StatusRequest = operation.read(request)?;
-                let stored = Stored { bytes: graph.bytes()?, digest: graph.last_digest() };
+                let torn = graph.recovery().torn.clone();
+                let torn = torn.map(|torn| TornTail { file: torn.file, offset: torn.offset, bytes: torn.bytes });
+                let stored = Stored { bytes: graph.bytes()?, digest: graph.last_digest(), torn };
                 shown(&status(&lens(graph, &request.look)?, &stored)?)
             },
             fields: OnceLock::new(),

@@ -127,6 +127,11 @@ impl Lens {
         self.revision.as_ref()
     }
 
+    /// The same lens, through which the witnesses of every revision count.
+    pub(crate) fn every_revision(&self) -> Lens {
+        Lens { revision: None, ..self.clone() }
+    }
+
     /// The snapshot under the lens.
     pub fn view(&self) -> &View {
         &self.view

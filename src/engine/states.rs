@@ -43,7 +43,7 @@ pub(crate) struct State {
 /// The event on the edge between two states.
 #[derive(Clone, Debug)]
 pub(crate) struct Event {
-    /// `observed`, `removed`, `tombstoned`, `reactivated`, `corrected`, or a word of the caller's.
+    /// `observed`, `removed`, `tombstoned`, `reactivated`, `corrected`, `repudiated`, or a word of the caller's.
     pub(crate) event_type: crate::Name,
     /// Why, as the writer said.
     pub(crate) cause: Option<Arc<Cause>>,
@@ -64,11 +64,11 @@ pub(crate) fn states(lens: &Lens, topic: TopicIx) -> Vec<State> {
         if last.as_ref().map_or(!there, |last| same(lens, last, &existence, &props)) {
             continue;
         }
-        let (said, since) = opened(lens, topic, from);
+        let (said, since) = opened(lens, topic, from, &existence);
         if let Some(last) = last {
             last.until = Some(from);
         }
-        let event = event(lens, topic, states.last(), &existence, said);
+        let event = event(lens, topic, states.last(), &existence, (from, said));
         let id = state_id(lens, topic, said);
         states.push(State { id, from, since, until: None, existence, props, said, event });
     }
@@ -89,17 +89,44 @@ fn same(lens: &Lens, last: &State, existence: &Existence, props: &[Prop]) -> boo
         && last.props.iter().zip(props).all(|(a, b)| a.name == b.name && a.value == b.value)
 }
 
-/// The newest word at an instant that the lens hears, and how the instant is known.
-fn opened(lens: &Lens, topic: TopicIx, from: Time) -> (ChangeId, Since) {
-    let ear = Ear(lens);
-    let heard = |spoken: &&Spoken| ear.hears(spoken.voice);
-    let points = lens.engine().history(topic).voices().iter().filter(heard).flat_map(|spoken| &spoken.points);
-    let at = points.filter(|point| point.from == from && point.trust >= ear.floor() && point.known(lens.recorded()));
-    let newest = at.max_by_key(|point| point.said);
-    newest.map_or((ChangeId { seq: lens.recorded(), index: 0 }, Since::Observed), |point| (point.said, point.since))
+/// The word that a state begins with, and how the instant is known: the veto where one begins there, else the newest word
+/// that the lens hears.
+fn opened(lens: &Lens, topic: TopicIx, from: Time, existence: &Existence) -> (ChangeId, Since) {
+    let vetoed = |point: &&Point| matches!(existence, Existence::Tombstoned(veto) if *veto == point.said);
+    // Whichever witnesses are heard, a veto hides its topic.
+    let mut all = lens.engine().history(topic).voices().iter().flat_map(|spoken| &spoken.points);
+    let veto = all.find(|point| vetoed(point) && point.from == from);
+    let newest = || begun(lens, topic, from).filter(|(_, point)| point.known(lens.recorded())).max_by_key(newest_last);
+    let word = veto.or_else(|| newest().map(|(_, point)| point));
+    word.map_or((ChangeId { seq: lens.recorded(), index: 0 }, Since::Observed), |point| (point.said, point.since))
 }
 
-fn event(lens: &Lens, topic: TopicIx, before: Option<&State>, after: &Existence, said: ChangeId) -> Event {
+/// Every word from an instant on that the lens hears, taken back or not.
+fn begun<'a>(lens: &'a Lens, topic: TopicIx, from: Time) -> impl Iterator<Item = (&'a Spoken, &'a Point)> {
+    let (voices, recorded) = (lens.engine().history(topic).voices().iter(), lens.recorded());
+    let heard = voices.filter(|spoken| Ear(lens).hears(spoken.voice));
+    let points = heard.flat_map(|spoken| spoken.points.iter().map(move |point| (spoken, point)));
+    points
+        .filter(move |(_, point)| point.from == from && point.trust >= Ear(lens).floor() && point.said.seq <= recorded)
+}
+
+fn newest_last((_, point): &(&Spoken, &Point)) -> ChangeId {
+    point.said
+}
+
+fn event(
+    lens: &Lens,
+    topic: TopicIx,
+    before: Option<&State>,
+    after: &Existence,
+    (from, said): (Time, ChangeId),
+) -> Event {
+    // A person took back what was said last of this instant: what shows again was never otherwise.
+    let newest = begun(lens, topic, from).max_by_key(newest_last).filter(|(_, point)| !point.known(lens.recorded()));
+    if let Some((_, Some(reason))) = newest.and_then(|(_, point)| point.unsaid.clone()) {
+        let cause = Cause { description: Some(reason), ..Cause::default() };
+        return Event { event_type: "repudiated".into(), cause: Some(Arc::new(cause)) };
+    }
     let voices = lens.engine().history(topic).voices().iter();
     let mut words = voices.flat_map(|spoken| spoken.points.iter().map(move |point| (spoken, point)));
     let word = words.find(|(_, point)| point.said == said);
@@ -112,20 +139,25 @@ fn event(lens: &Lens, topic: TopicIx, before: Option<&State>, after: &Existence,
         (_, Existence::Tombstoned(_)) => "tombstoned".into(),
         (_, Existence::Absent) => "removed".into(),
         (Some(false), Existence::Present(_)) => "reactivated".into(),
-        _ if word.is_some_and(|(spoken, point)| corrects(spoken, point)) => "corrected".into(),
+        _ if word.is_some_and(|(spoken, point)| corrects(lens, spoken, point)) => "corrected".into(),
         _ if word.is_some_and(|(_, point)| point.presence == Some(Presence::Present)) => "observed".into(),
         _ => "changed".into(),
     };
     Event { event_type, cause }
 }
 
-/// Whether a word replaced an earlier one of the same voice, about the same, at the same told start.
-fn corrects(spoken: &Spoken, point: &Point) -> bool {
+/// Whether a word replaced an earlier one of the same voice that said something else of the same, at the same told start.
+fn corrects(lens: &Lens, spoken: &Spoken, point: &Point) -> bool {
+    let evidence = |point: &Point| (point.presence, point.trust, point.confidence);
     point.since != Since::Observed
         && spoken.points.iter().any(|other| {
             let both_of_existence = other.presence.is_some() && point.presence.is_some();
-            let both_of_a_value = point.props.iter().any(|(name, _)| other.prop(*name).is_some());
-            other.from == point.from && other.said.seq < point.said.seq && (both_of_existence || both_of_a_value)
+            let otherwise = |name| other.prop(name).is_some_and(|value| Some(value) != point.prop(name));
+            other.from == point.from
+                && other.said.seq < point.said.seq
+                && other.known(lens.recorded())
+                && (both_of_existence && evidence(other) != evidence(point)
+                    || point.props.iter().any(|(name, _)| otherwise(*name)))
         })
 }
 

@@ -48,8 +48,9 @@ A *subject* is a UUID, an identity (`repo:PATH`, `unity:GUID`, `Kind authority:i
 path), or an object `{\"kind\", \"authority\", \"external_id\"}`. A name that means several things is never resolved by a guess: the error
 `ambiguous_subject` lists the candidates.
 
-Every read also takes `as_of` (what was true then), `as_recorded` (what this store knew at that sequence), `trust_floor` (`derived` by
-default), `investigation` (hypotheses too) and `revision` (only what was said of exactly this revision).
+Every read but `list_types` (types have no past) and `digest` (of all that is recorded) also takes `as_of` (what was true then),
+`as_recorded` (what this store knew at that sequence), `trust_floor` (`derived` by default), `investigation` (hypotheses too) and
+`revision` (only what was said of exactly this revision).
 
 An answer is truncated if and only if it has `reasons`: which bound cut it, where, how much was left out by type and trust, and whether that is
 `exact`. What lies deeper than a depth that was asked for is `beyond`, and no truncation. Budgets above their ceiling are refused.

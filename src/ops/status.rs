@@ -33,6 +33,19 @@ pub struct Stored {
     pub bytes: u64,
     /// The last content digest that was computed, and its sequence.
     pub digest: Option<(Seq, String)>,
+    /// The tail that a crash cut off, if opening found one.
+    pub torn: Option<TornTail>,
+}
+
+/// The end of a log that holds no whole commit: what was written last was never finished, and never acknowledged.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
+pub struct TornTail {
+    /// The file, from the store's folder on.
+    pub file: String,
+    /// Where the tail begins.
+    pub offset: u64,
+    /// How many bytes it has.
+    pub bytes: u64,
 }
 
 /// What a scope holds, and how fresh it is.
@@ -52,7 +65,10 @@ pub struct Status {
     pub sources: Vec<SourceShown>,
     /// How far the graph is known to lie behind its sources.
     pub lag: Lag,
-    /// The report of the last rebuild that did anything.
+    /// The tail that a crash cut off, if this handle found one when it opened the scope.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub torn: Option<TornTail>,
+    /// The report of the last rebuild that did anything; null as recorded before the present, since only the last is kept.
     pub last_rebuild: Option<serde_json::Value>,
 }
 
@@ -106,7 +122,8 @@ pub struct Lag {
 pub fn status(lens: &Lens, stored: &Stored) -> Result<Answer<Status>, Error> {
     let engine = lens.engine();
     let sources: Vec<SourceShown> = engine.witnesses.sources().map(|source| show_source(lens, source)).collect();
-    let last_rebuild = engine.notes.get("report/rebuild").map(to_json);
+    let newest = lens.recorded() == engine.seq;
+    let last_rebuild = engine.notes.get("report/rebuild").filter(|_| newest).map(to_json);
     let found = Status {
         counts: count(lens),
         stamp: engine.stamp_of(lens.recorded()),
@@ -115,6 +132,7 @@ pub fn status(lens: &Lens, stored: &Stored) -> Result<Answer<Status>, Error> {
         digest_seq: stored.digest.as_ref().map(|(seq, _)| *seq),
         lag: Lag { stale_groups: sources.iter().map(|source| source.stale).sum() },
         sources,
+        torn: stored.torn.clone(),
         last_rebuild,
     };
     Ok(Meter::list(question("status", lens)).answer(found, Vec::new(), None))

@@ -16,6 +16,7 @@ use crate::error::{Code, Error};
 use crate::evidence::Trust;
 use crate::id::{EntityId, EntityIx, Seq};
 use crate::key::{EntityKey, Name};
+use crate::time::Time;
 
 /// How many candidates an ambiguous name lists.
 const CANDIDATES_MAX: usize = 20;
@@ -25,7 +26,11 @@ const CANDIDATES_MAX: usize = 20;
 /// A text is a UUID, `authority:external id` (`unity:9f3c…`, `repo:src/main.rs`), `Kind authority:external id`, or any
 /// surface form: a name, title or path of any state.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected a subject: a text (a UUID, an identity such as repo:PATH, a name, title or path) or an object \
+                 with kind, authority and external_id"
+)]
 pub enum Subject {
     /// An id, an identity or a surface form.
     Text(String),
@@ -65,16 +70,31 @@ impl Subject {
         }
         let key = &lens.engine().entity(ix).key;
         let when = lens.asked().map_or_else(|| "now".to_owned(), |at| format!("as of {at}"));
-        let states = states(lens, TopicIx::Entity(ix));
-        let was = states.iter().rev().find(|state| state.existence.held().is_some());
-        let hint = match was.map(|state| (state.from, state.until)) {
-            Some((from, Some(until))) => format!("it was from {from} until {until}; ask as of then"),
-            Some((from, None)) => format!("it is from {from} on; ask as of then"),
-            None if lens.floor() > Trust::Hypothesis => "it may be a hypothesis; ask with investigation".to_owned(),
-            None => "no witness that counts here speaks of it".to_owned(),
-        };
+        let hint = whereabouts(lens, ix);
         Err(Error::not_found(format!("{key} is not there {when}: {hint}"))
             .with_details(serde_json::json!({ "id": lens.engine().entity(ix).id })))
+    }
+}
+
+/// Why an entity is not there under a lens, and how to see it.
+fn whereabouts(lens: &Lens, ix: EntityIx) -> String {
+    let all = lens.every_revision();
+    if let Some(revision) = lens.only_revision()
+        && all.entity(ix).is_some()
+    {
+        return format!("no witness of revision {revision:?} speaks of it; ask without `revision`");
+    }
+    let states = states(&all, TopicIx::Entity(ix));
+    // The last stretch of presence, in however many states.
+    let mut stretch = states.iter().rev().skip_while(|state| state.existence.held().is_none());
+    let last = stretch.next();
+    let first = stretch.take_while(|state| state.existence.held().is_some()).last().or(last);
+    match (first.map(|state| state.from), last.and_then(|state| state.until)) {
+        (Some(Time::UNBOUNDED), Some(until)) => format!("it was until {until}; ask as of then"),
+        (Some(from), Some(until)) => format!("it was from {from} until {until}; ask as of then"),
+        (Some(from), None) => format!("it is from {from} on; ask as of then"),
+        _ if lens.floor() > Trust::Hypothesis => "it may be a hypothesis; ask with investigation".to_owned(),
+        _ => "no witness that counts here speaks of it".to_owned(),
     }
 }
 

@@ -1,9 +1,11 @@
 //! The table of operations, and the page and the faces that are made of it.
 
+use std::sync::Arc;
+
 use serde_json::{Value as Json, json};
 use triglyph::operations::{Effect, operation, operations, to_markdown};
-use triglyph::persist::Durability;
-use triglyph::{Batch, Code, Edit, EntityKey, Graph, Scope, Since, Store};
+use triglyph::persist::{Durability, LocalStore, Memory};
+use triglyph::{Batch, Code, Edit, EntityId, EntityKey, Graph, Options, Scope, Since, Store, Time};
 
 fn graph() -> Graph {
     Store::in_memory().unwrap().graph(&Scope::new("acme", "demo").unwrap()).unwrap()
@@ -44,7 +46,10 @@ fn a_wrong_request_says_what_was_meant() {
         ("walk", json!({ "subjekt": "x" }), "no field \"subjekt\"; did you mean \"subject\"?"),
         ("walk", json!({ "subject": "x", "depth": -1 }), "depth"),
         ("walk", json!({ "subject": "x", "budgets": { "nodes": "many" } }), "nodes"),
-        ("walk", json!({ "subject": "x", "budgets": { "knodes": 3 } }), "knodes"),
+        ("walk", json!({ "subject": "x", "budgets": { "knodes": 3 } }), "did you mean \"nodes\"?"),
+        ("walk", json!({ "subject": 7 }), "expected a subject: a text (a UUID, an identity such as repo:PATH"),
+        ("walk", json!({ "subject": { "kind": "File" } }), "an object with kind, authority and external_id"),
+        ("list_types", json!({ "ptype": "studoi" }), "no type has the ptype \"studoi\"; did you mean \"studio\"?"),
         ("walk", json!({ "subject": "x", "depth": 33 }), "depth 33 is above the ceiling of 32"),
         ("walk", json!({ "subject": "x", "budgets": { "nodes": 10_001 } }), "above the ceiling of 10000"),
         ("walk", json!({ "subject": "x", "as_of": "2026-03-01T09:30:00" }), "has no offset; add one"),
@@ -59,6 +64,17 @@ fn a_wrong_request_says_what_was_meant() {
     ];
     for (name, request, expected) in cases {
         let error = operation(name).unwrap().call(&graph, request.clone(), &|| false).unwrap_err();
+        assert!(error.message().contains(expected), "{name} {request}: {error}");
+    }
+    let huge = [
+        ("walk", json!({ "subject": "x", "budgets": { "nodes": 5_000_000_000u64 } }), "nodes 5000000000 is above"),
+        ("walk", json!({ "subject": "x", "budgets": { "fan_out": u64::MAX } }), "above the ceiling of 4096"),
+        ("walk", json!({ "subject": "x", "depth": 1e30 }), "above the ceiling of 32"),
+        ("list_entities", json!({ "limit": 1u64 << 32 }), "above the ceiling of 1000"),
+    ];
+    for (name, request, expected) in huge {
+        let error = operation(name).unwrap().call(&graph, request.clone(), &|| false).unwrap_err();
+        assert_eq!(error.code(), Code::AboveCeiling, "{name} {request}: {error}");
         assert!(error.message().contains(expected), "{name} {request}: {error}");
     }
     let error = operation("wlak").unwrap_err();
@@ -177,4 +193,67 @@ fn a_list_is_one_list() {
         let error = call("list_entities", other).unwrap_err();
         assert!(error.message().contains("continues another list"), "{error}");
     }
+}
+
+/// Who asks at the wrong moment should be told the right one, and not that of some change in between.
+#[test]
+fn what_is_not_there_is_somewhere() {
+    let graph = graph();
+    let day = |day: u32| -> Time { format!("2026-03-{day:02}").parse().unwrap() };
+    let call = |name: &str, request: Json| operation(name).unwrap().call(&graph, request, &|| false);
+    let created =
+        call("entity", json!({ "type": "Project", "initial_props": { "name": "Moth" }, "at": day(3) })).unwrap();
+    let id: EntityId = serde_json::from_value(created["id"].clone()).unwrap();
+    let commit = |fill: &dyn Fn(&mut Batch)| {
+        let mut batch = graph.batch().unwrap();
+        fill(&mut batch);
+        graph.commit(batch, Durability::Sync).unwrap();
+    };
+    commit(&|batch| {
+        batch.fact(id, "name", "Moths", Since::Told(day(5)));
+    });
+    let hint = |look: Json| {
+        let mut request = json!({ "subject": id });
+        request.as_object_mut().unwrap().extend(look.as_object().unwrap().clone());
+        call("walk", request).unwrap_err().message().to_owned()
+    };
+    let found = hint(json!({ "as_of": day(1) }));
+    assert!(found.contains("it is from 2026-03-03T00:00:00.000000Z on"), "{found}");
+    let found = hint(json!({ "revision": "r1" }));
+    assert!(found.contains("no witness of revision \"r1\" speaks of it; ask without `revision`"), "{found}");
+    commit(&|batch| {
+        batch.end(id, Since::Told(day(8)));
+    });
+    let found = hint(json!({}));
+    assert!(found.contains("it was from 2026-03-03T00:00:00.000000Z until 2026-03-08"), "{found}");
+}
+
+/// A status of the past with a rebuild of the present in it would say that it was there before it ran; and whoever looks
+/// after a crash asks what the crash cut off.
+#[test]
+fn a_status_is_of_its_time() {
+    let disk = Memory::recording();
+    let graph = |disk: &Memory| {
+        let store = Store::on(Arc::new(disk.clone()), Options::default()).unwrap();
+        store.graph(&Scope::new("acme", "demo").unwrap()).unwrap()
+    };
+    let status = |graph: &Graph, request| operation("status").unwrap().call(graph, request, &|| false).unwrap();
+    LocalStore::create(Arc::new(disk.clone())).unwrap();
+    let open = graph(&disk);
+    for report in ["first", "second"] {
+        let mut batch = open.batch().unwrap();
+        batch.push(Edit::Note { name: "report/rebuild".into(), body: Some(report.into()) });
+        open.commit(batch, Durability::Sync).unwrap();
+    }
+    assert_eq!(status(&open, json!({}))["last_rebuild"], "second");
+    assert_eq!(status(&open, json!({ "as_recorded": 2 }))["last_rebuild"], "second");
+    assert_eq!(status(&open, json!({ "as_recorded": 1 }))["last_rebuild"], Json::Null);
+    assert_eq!(status(&open, json!({})).get("torn"), None);
+    let disk = disk.restart();
+    let file = disk.paths().into_iter().rev().find(|path| path.ends_with(".tgw")).unwrap();
+    let mut bytes = disk.bytes(&file).unwrap();
+    bytes.extend([7; 9]);
+    disk.put(&file, Some(bytes));
+    let torn = &status(&graph(&disk), json!({}))["torn"];
+    assert_eq!((&torn["file"], &torn["bytes"]), (&json!(file), &json!(9)), "{torn}");
 }

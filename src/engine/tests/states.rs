@@ -98,3 +98,56 @@ fn a_second_witness_is_no_correction() {
     world.observe(20, group("p4", "depot", vec![Observation::entity(hero.clone()).since(told(5))]));
     assert_eq!(shown(&states(&world.lens(), world.topic(&hero))), ["5.. present (observed)"]);
 }
+
+/// Whoever reads that a ticket was never closed wants to know who took that back, and why.
+#[test]
+fn what_was_taken_back_says_so() {
+    let mut world = World::new();
+    let hero = file("hero.cs");
+    world.observe(
+        10,
+        group("unity", "g", vec![Observation::entity(hero.clone()).since(told(5)).with_text("name", "Hero")]),
+    );
+    let status = |world: &mut World, stamp, value: &str| {
+        world.commit(stamp, |batch| {
+            batch.fact(id_of(&hero), "status", value, told(20));
+        });
+    };
+    status(&mut world, 30, "begun");
+    status(&mut world, 40, "done");
+    let done = world.change(|say| say.topic == hero.topic());
+    world.commit(50, |batch| {
+        batch.repudiate(done, "it never was");
+    });
+    let all = states(&world.lens(), world.topic(&hero));
+    assert_eq!(shown(&all), ["5..20 present Hero (observed)", "20.. present Hero begun (repudiated)"]);
+    assert_eq!(all[1].event.cause.as_ref().unwrap().description.as_deref(), Some("it never was"));
+    assert_eq!(all[1].said.seq, Seq(2), "and the change that holds again can be cited");
+    let before = states(&world.lens().as_recorded(Seq(3)).unwrap(), world.topic(&hero));
+    assert_eq!(shown(&before)[1], "20.. present Hero done (corrected)");
+    // Said again after it was taken back, it corrects what stands.
+    status(&mut world, 60, "done");
+    assert_eq!(shown(&states(&world.lens(), world.topic(&hero)))[1], "20.. present Hero done (corrected)");
+    // Saying the same of other evidence is no correction of it.
+    world.commit(70, |batch| {
+        batch.fact(id_of(&hero), "name", "Villain", told(20));
+    });
+    assert_eq!(shown(&states(&world.lens(), world.topic(&hero)))[1], "20.. present Villain done (changed)");
+}
+
+/// A tombstone that cites another change can't be lifted by repudiating what it cites.
+#[test]
+fn a_tombstone_names_its_veto() {
+    let mut world = World::new();
+    let hero = file("hero.cs");
+    let unity = group("unity", "g", vec![Observation::entity(hero.clone()).since(told(5))]);
+    world.observe(10, Group { revision: Some("r1".into()), ..unity });
+    world.end(20, &hero, told(15));
+    let veto = world.change(|say| say.topic == hero.topic());
+    world.observe(30, group("git", "log", vec![Observation::entity(hero.clone()).since(told(15))]));
+    for lens in [world.lens(), world.lens().revision("r1")] {
+        let all = states(&lens, world.topic(&hero));
+        let last = all.last().unwrap();
+        assert_eq!((last.said, &*last.event.event_type), (veto, "tombstoned"), "{:?}", shown(&all));
+    }
+}

@@ -1,13 +1,15 @@
 //! Types and entities: `list_types`, `list_entities`, `entity`.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{Answer, Limit, Meter, Reason, within};
+use crate::budget::{Answer, LIMIT_CEILING, Limit, Meter, Reason, within};
 use crate::change::{Batch, Edit};
 use crate::engine::lens::Lens;
 use crate::engine::ontology::{Type, Zone};
 use crate::engine::witnesses::TopicIx;
-use crate::error::Error;
+use crate::error::{Error, did_you_mean};
 use crate::evidence::{Cause, Trust};
 use crate::id::{EntityId, EntityIx};
 use crate::key::{EntityKey, Name};
@@ -65,8 +67,11 @@ pub struct TypeShown {
 /// Lists the types.
 ///
 /// # Errors
-/// None; the shape is that of every read.
+/// A ptype that no type has.
 pub fn list_types(lens: &Lens, request: &ListTypesRequest) -> Result<Answer<Types>, Error> {
+    if let Some(ptype) = &request.ptype {
+        known_ptype(lens, ptype)?;
+    }
     let zone = request.zone.map(|zone| match zone {
         ZoneName::System => Zone::System,
         ZoneName::Project => Zone::Project,
@@ -85,6 +90,16 @@ pub fn list_types(lens: &Lens, request: &ListTypesRequest) -> Result<Answer<Type
     });
     let found = Types { types: types.collect() };
     Ok(Meter::list(question("list_types", lens)).answer(found, Vec::new(), None))
+}
+
+/// Refuses a ptype that no type has, whether or not the scope has it.
+fn known_ptype(lens: &Lens, ptype: &Name) -> Result<(), Error> {
+    let known: BTreeSet<&str> = lens.engine().ontology.kinds().filter_map(|kind| kind.ptype.as_deref()).collect();
+    if known.contains(&**ptype) {
+        return Ok(());
+    }
+    let message = format!("no type has the ptype {ptype:?}{}", did_you_mean(ptype, known.iter().copied()));
+    Err(Error::invalid(message).with_details(serde_json::json!({ "ptype": ptype, "known": known })))
 }
 
 /// The question of `list_entities`.
@@ -147,7 +162,7 @@ pub struct EntityShown {
 /// # Errors
 /// An unknown type, a bad cursor, a limit above its ceiling.
 pub fn list_entities(lens: &Lens, request: &ListEntitiesRequest) -> Result<Answer<Entities>, Error> {
-    let limit = within("limit", request.limit, 1, 1_000)? as usize;
+    let limit = within("limit", request.limit, 1, LIMIT_CEILING)? as usize;
     if let Some(kind) = &request.kind {
         known_kind(lens, kind)?;
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::budget::{Answer, Limit, Meter, Reason, within};
+use crate::budget::{Answer, LIMIT_CEILING, Limit, Meter, Reason, within};
 use crate::engine::belief::Existence;
 use crate::engine::lens::Lens;
 use crate::engine::states::{State, states};
@@ -86,7 +86,7 @@ pub struct StateShown {
 /// The event between two states.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
 pub struct EventShown {
-    /// `observed`, `changed`, `removed`, `tombstoned`, `reactivated`, `corrected`, or the writer's word.
+    /// `observed`, `changed`, `removed`, `tombstoned`, `reactivated`, `corrected`, `repudiated`, or the writer's word.
     pub event_type: Name,
     /// When.
     pub at: Option<Time>,
@@ -109,7 +109,7 @@ pub struct EventShown {
 /// # Errors
 /// An unknown or ambiguous subject, a bad cursor, a limit above its ceiling.
 pub fn history(lens: &Lens, request: &HistoryRequest) -> Result<Answer<History>, Error> {
-    let limit = within("limit", request.limit, 1, 1_000)? as usize;
+    let limit = within("limit", request.limit, 1, LIMIT_CEILING)? as usize;
     let subject = request.subject.resolve(lens)?;
     let filter = lens.engine().entity(subject).id.to_string();
     let (lens, after) = &cursor::resume("history", &filter, lens, request.cursor.as_deref())?;
