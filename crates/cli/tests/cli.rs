@@ -219,6 +219,47 @@ fn an_ambiguous_name_lists_what_to_type() {
     }
 }
 
+/// Whoever names a file or a ticket would otherwise colour the terminal, forge lines of an answer, or hide in them.
+#[test]
+fn foreign_names_stay_in_their_cells() {
+    let desk = Desk::with_store();
+    let evil = "Pri\u{1b}[31msm\nerror: forged\r\u{9b}2J\u{202e}gpj.\u{200b}\u{e0041}";
+    let line =
+        |name: &str| json!({ "entity": { "kind": "Project" }, "props": { "name": name, "pid": evil } }).to_string();
+    let long = "x".repeat(50_000);
+    let lines = [line(evil), line(evil), line(&long), json!({ "entity": { "kind": evil } }).to_string()];
+    std::fs::write(desk.path("lines.jsonl"), lines.join("\n")).unwrap();
+    let taken = desk.run(&["import", "s.tg", "lines.jsonl"]);
+    let listed = desk.json(&["call", "s.tg", "list_entities"]);
+    assert_eq!(listed["entities"][0]["props"]["pid"], evil, "JSON is not escaped twice");
+    let id = listed["entities"][0]["id"].as_str().unwrap();
+    let mut said = vec![taken];
+    for words in [
+        &["status", "s.tg"][..],
+        &["history", "s.tg", id],
+        &["walk", "s.tg", id, "--detail", "full"],
+        &["walk", "s.tg", id],
+        &["op", "s.tg", "owner", id],
+        &["history", "s.tg", evil],
+        &["history", "s.tg", &long],
+        &["history", "s.tg", &format!("repo:{evil}")],
+        &["history", "s.tg", &format!("repo:{long}")],
+        &["status", "s.tg", "--scope", &format!("acme/{evil}")],
+        &["status", "s.tg", "--scope", evil],
+        &["status", evil],
+        &[evil],
+    ] {
+        said.push(desk.run(words));
+    }
+    for Output { stdout, stderr, .. } in said {
+        let text = format!("{}{}", String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
+        let bad = |c: char| (c.is_control() && c != '\n') || ['\u{202e}', '\u{200b}', '\u{e0041}'].contains(&c);
+        assert!(!text.contains(bad), "{text:?}");
+        assert!(!text.lines().any(|line| line.starts_with("error: forged")), "{text}");
+        assert!(text.len() < 6_000, "{}", text.len());
+    }
+}
+
 /// A store that nothing was written to is empty, not broken, and reading it makes nothing.
 #[test]
 fn a_store_without_scopes_reads_as_empty() {

@@ -13,7 +13,7 @@ use triglyph::{Durability, Edit, Error, Graph};
 use crate::args::{ExportArgs, Global, ImportArgs};
 use crate::outcome::{Failure, Output};
 use crate::place::Place;
-use crate::table::{BAD, DIM, GOOD, bytes, count, plural};
+use crate::table::{BAD, DIM, GOOD, bytes, count, plural, sentence, whole};
 
 /// How many edits are one commit. What fits is taken whole or not at all; a larger import is taken in parts.
 const EDITS_MAX: usize = 250_000;
@@ -36,9 +36,9 @@ pub(crate) fn export(args: &ExportArgs, global: &Global) -> Result<Output, Failu
     let shown = format!(
         "{GOOD}exported{GOOD:#} {} of {} at sequence {} to {}\n",
         plural(exported.lines, "line"),
-        graph.scope(),
+        whole(graph.scope()),
         exported.seq,
-        path.display()
+        whole(path.display())
     );
     Output::new(&json!({ "file": path, "seq": exported.seq, "lines": exported.lines }), shown)
 }
@@ -142,7 +142,7 @@ impl Taken {
 fn shown(graph: &Graph, report: &ImportReport, taken: &Taken, damaged: u64) -> String {
     let mut out = String::new();
     for damaged in report.damaged.iter().take(DAMAGED_MAX) {
-        out += &format!("{BAD}line {}:{BAD:#} {}\n", damaged.line, damaged.reason);
+        out += &format!("{BAD}line {}:{BAD:#} {}\n", damaged.line, sentence(&damaged.reason));
     }
     if damaged > DAMAGED_MAX as u64 {
         out += &format!("{DIM}and {} more{DIM:#}\n", plural(damaged - DAMAGED_MAX as u64, "damaged line"));
@@ -164,7 +164,7 @@ fn shown(graph: &Graph, report: &ImportReport, taken: &Taken, damaged: u64) -> S
     out + &format!(
         "{style}{state}{style:#}: {} into {}: {asked}; {written}, sequence {}\n",
         plural(report.lines, "line"),
-        graph.scope(),
+        whole(graph.scope()),
         count(graph.view().seq().0),
     )
 }
