@@ -273,6 +273,68 @@ fn a_store_without_scopes_reads_as_empty() {
     assert_eq!(desk.json(&["status", "s.tg"])["counts"]["entities"], 1);
 }
 
+/// A mistyped scope must not become a scope, nor a write that was refused leave one behind.
+#[test]
+fn only_init_makes_a_named_scope() {
+    let desk = Desk::with_store();
+    desk.json(&["init", "none.tg"]);
+    std::fs::write(desk.path("x.jsonl"), "{\"entity\": {\"kind\": \"Project\"}, \"props\": {\"name\": \"Prism\"}}\n")
+        .unwrap();
+    std::fs::write(desk.path("bad.jsonl"), "{\n").unwrap();
+    let good = r#"{"type": "Project"}"#;
+    for store in ["s.tg", "none.tg"] {
+        let before = files(&desk.path(store));
+        for words in [
+            &["call", store, "entity", good][..],
+            &["call", store, "entity", r#"{"typ": 1}"#],
+            &["rebuild", store, "--unity", "missing", "--json"],
+            &["import", store, "x.jsonl", "--json"],
+            &["status", store, "--json"],
+            &["export", store, "--json"],
+            &["digest", store, "--json"],
+        ] {
+            let error = desk.error(&[words, &["--scope", "acme/dmo"]].concat());
+            assert_eq!(error["code"], "not_found", "{words:?}: {error}");
+            let message = error["message"].as_str().unwrap();
+            assert!(message.contains(&format!("`triglyph init {store} --scope acme/dmo`")), "{message}");
+            assert_eq!(message.contains("did you mean acme/demo?"), store == "s.tg", "{message}");
+        }
+        assert_eq!(files(&desk.path(store)), before);
+    }
+    let before = files(&desk.path("none.tg"));
+    for words in [
+        &["call", "none.tg", "entity", r#"{"typ": 1}"#][..],
+        &["call", "none.tg", "entity", r#"{"type": "Projekt"}"#],
+        &["rebuild", "none.tg", "--unity", "missing"],
+        &["import", "none.tg", "bad.jsonl"],
+        &["import", "none.tg", "missing.jsonl"],
+    ] {
+        let output = desk.run(words);
+        assert_eq!(output.status.code(), Some(1), "{words:?}: {}", stderr(&output));
+        assert_eq!(files(&desk.path("none.tg")), before, "{words:?}");
+    }
+    desk.json(&["import", "none.tg", "x.jsonl"]);
+    desk.json(&["call", "none.tg", "entity", good]);
+    let status = desk.json(&["status", "none.tg", "--scope", "local/main"]);
+    assert_eq!(status["counts"]["entities"], 2);
+}
+
+/// One scope with a damaged file must not take the others with it.
+#[test]
+fn a_damaged_scope_stops_no_other() {
+    let desk = Desk::with_store();
+    let before = files(&desk.path("s.tg"));
+    desk.json(&["init", "s.tg", "--scope", "acme/second"]);
+    let after = files(&desk.path("s.tg"));
+    let folder = after.difference(&before).find(|path| path.is_dir()).unwrap();
+    std::fs::write(folder.join("SCOPE"), "no scope").unwrap();
+    desk.json(&["call", "s.tg", "entity", r#"{"type": "Project"}"#, "--scope", "acme/demo"]);
+    assert_eq!(desk.json(&["status", "s.tg", "--scope", "acme/demo"])["counts"]["entities"], 1);
+    desk.json(&["init", "s.tg", "--scope", "acme/third"]);
+    assert_eq!(desk.error(&["status", "s.tg", "--json", "--scope", "acme/fourth"])["code"], "not_found");
+    assert_ne!(desk.error(&["status", "s.tg", "--json", "--scope", "acme/second"])["code"], "not_found");
+}
+
 fn files(folder: &Path) -> BTreeSet<PathBuf> {
     std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
 }
@@ -304,6 +366,7 @@ fn the_file_of_the_store_lists_the_sources() {
     let again = desk.json(&["rebuild", "s.tg"]);
     assert_eq!(again["log_bytes"], 0);
 
+    desk.json(&["init", "s.tg", "--scope", "acme/other"]);
     let output = desk.run(&["rebuild", "s.tg", "--scope", "acme/other"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("not those of acme/other"), "{}", stderr(&output));
@@ -462,6 +525,7 @@ fn what_is_exported_comes_back() {
     for line in lines.lines() {
         assert!(serde_json::from_str::<Value>(line).unwrap().is_object());
     }
+    desk.json(&["init", "s.tg", "--scope", "acme/copy"]);
     desk.json(&["import", "s.tg", "all.jsonl", "--scope", "acme/copy"]);
     let again = desk.json(&["import", "s.tg", "all.jsonl", "--scope", "acme/copy"]);
     assert_eq!(again["bytes"], 0);
@@ -517,6 +581,26 @@ fn arguments_that_are_no_text_are_refused_in_words() {
     let output = command.arg(std::ffi::OsStr::from_bytes(b"\xff\xfe")).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("UTF-8"), "{}", stderr(&output));
+
+    // A store at such a path could be made, but not be named in an answer.
+    let odd = std::ffi::OsStr::from_bytes(b"b\xffd.tg");
+    let before = files(desk.0.path());
+    let (none, json): (&[&str], &[&str]) = (&[], &["--json"]);
+    for (head, tail) in [
+        (&["init"][..], none),
+        (&["init"], json),
+        (&["rebuild"], &["--unity", "x"]),
+        (&["op"], &["owner", "x"]),
+        (&["status"], json),
+        (&["export", "s.tg", "-o"], json),
+        (&["call"], &["status"]),
+        (&["demo", "--keep"], none),
+    ] {
+        let output = desk.command(head).arg(odd).args(tail).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{head:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains("expected a path in UTF-8"), "{head:?}: {}", stderr(&output));
+    }
+    assert_eq!(files(desk.0.path()), before);
 }
 
 /// Two writers must not wait for each other for ever, nor write together.
@@ -560,6 +644,7 @@ fn real_code_graphs_have_the_counts_of_their_authors() {
         let of = truth[&(file.rsplit('/').next().unwrap(), *nodes)];
         let path = data.join("graphify").join(file);
         let scope = format!("acme/g{i}");
+        desk.json(&["init", "s.tg", "--scope", &scope]);
         let report =
             desk.json(&["rebuild", "s.tg", "--scope", &scope, "--graphify", path.to_str().unwrap(), "--verify"]);
         assert_eq!((&report["state"], &report["verify"]["equal"]), (&json!("complete"), &json!(true)));

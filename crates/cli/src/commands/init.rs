@@ -48,10 +48,14 @@ pub(crate) fn init(args: &InitArgs, global: &Global) -> Result<Output, Failure> 
 /// Adds the scope to a store that is there already; where there is something else, what it was refused with.
 fn further_scope(args: &InitArgs, global: &Global, types: &Types, refused: Error) -> Result<Output, Failure> {
     let Ok(place) = Place::open(&args.store, global) else { return Err(refused.into()) };
-    let (scope, there) = place.scope(global)?;
-    if there {
-        let message = format!("the store {} holds the scope {scope} already", args.store.display());
-        return Err(Error::new(Code::Conflict, message).into());
+    let scope = place.scope(global)?;
+    match place.store.existing(&scope) {
+        Ok(_) => {
+            let message = format!("the store {} holds the scope {scope} already", args.store.display());
+            return Err(Error::new(Code::Conflict, message).into());
+        }
+        Err(error) if error.code() != Code::NotFound => return Err(error.into()),
+        Err(_) => {}
     }
     if !args.sources.given.is_empty() {
         let message =
