@@ -100,6 +100,8 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Read JSON Lines: an export, or facts of your own
     Import(ImportArgs),
+    /// Give up what stands behind the damage of a log
+    Salvage(SalvageArgs),
     /// Run any operation with a JSON request: the door for programs
     Call(CallArgs),
     /// List the operations
@@ -257,7 +259,8 @@ pub(crate) struct ExportArgs {
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
-  triglyph export old.tg | triglyph import new.tg - --scope acme/lanternfall
+  triglyph init new.tg --scope acme/lanternfall
+  triglyph export old.tg | triglyph import new.tg -
 
 A line that can't be taken is told by its number and stops no other; the exit status is 1 then.")]
 pub(crate) struct ImportArgs {
@@ -266,6 +269,22 @@ pub(crate) struct ImportArgs {
     pub(crate) store: PathBuf,
     /// JSON Lines: an export, or lines of your own; - for standard input
     pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  triglyph salvage studio.tg --scope acme/lanternfall --yes
+
+For a scope that is refused as corrupt, where there is no backup to restore: the commits before the damage are kept, \
+the files behind it are set aside under the name lost-…, and what is lost is listed. Nothing is deleted. A log that can \
+be read is left as it is. Without --yes, only the damage is told.")]
+pub(crate) struct SalvageArgs {
+    /// The store
+    #[arg(value_parser = text_path())]
+    pub(crate) store: PathBuf,
+    /// Do it
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, clap::Args)]

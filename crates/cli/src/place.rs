@@ -89,7 +89,7 @@ impl Place {
     }
 
     /// What to say of a scope that isn't there: which one may have been meant, and how to make it.
-    fn missing(&self, scope: &Scope) -> Error {
+    pub(crate) fn missing(&self, scope: &Scope) -> Error {
         // Another scope may be damaged; this message can do without it.
         let held = self.store.scopes().unwrap_or_default();
         let name = scope.to_string();

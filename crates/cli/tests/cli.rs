@@ -292,6 +292,8 @@ fn only_init_makes_a_named_scope() {
             &["status", store, "--json"],
             &["export", store, "--json"],
             &["digest", store, "--json"],
+            &["salvage", store, "--json"],
+            &["salvage", store, "--json", "--yes"],
         ] {
             let error = desk.error(&[words, &["--scope", "acme/dmo"]].concat());
             assert_eq!(error["code"], "not_found", "{words:?}: {error}");
@@ -317,6 +319,47 @@ fn only_init_makes_a_named_scope() {
     desk.json(&["call", "none.tg", "entity", good]);
     let status = desk.json(&["status", "none.tg", "--scope", "local/main"]);
     assert_eq!(status["counts"]["entities"], 2);
+}
+
+/// Who has no backup must be told what can be had without one, and get it by one command.
+#[test]
+fn a_damaged_log_is_salvaged_on_request() {
+    let desk = Desk::with_store();
+    let whole = desk.json(&["salvage", "s.tg"]);
+    assert_eq!((&whole["lost"], &whole["promised"]), (&json!([]), &Value::Null));
+    for _ in 0..5 {
+        desk.json(&["call", "s.tg", "entity", r#"{"type": "Project"}"#]);
+    }
+    let folder = files(&desk.path("s.tg")).into_iter().find(|path| path.is_dir()).unwrap();
+    let log = folder.join("log-00000000000000000001.tgw");
+    let mut bytes = std::fs::read(&log).unwrap();
+    let at = bytes.len() * 2 / 3;
+    bytes[at] ^= 1;
+    std::fs::write(&log, bytes).unwrap();
+    assert_eq!(desk.error(&["status", "s.tg", "--json"])["code"], "corrupt");
+
+    let before = files(&folder);
+    let output = desk.run(&["salvage", "s.tg"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("triglyph salvage s.tg --scope acme/demo --yes"), "{}", stderr(&output));
+    assert_eq!(files(&folder), before);
+
+    let copy = desk.path("copy.tg");
+    std::fs::create_dir_all(copy.join(folder.file_name().unwrap())).unwrap();
+    std::fs::copy(desk.path("s.tg/STORE"), copy.join("STORE")).unwrap();
+    for file in &before {
+        std::fs::copy(file, copy.join(folder.file_name().unwrap()).join(file.file_name().unwrap())).unwrap();
+    }
+    let shown = desk.shown(&["salvage", "copy.tg", "--yes"]);
+    assert!(shown.contains("acme/demo ends at sequence") && shown.contains("log-0000"), "{shown}");
+
+    let salvage = desk.json(&["salvage", "s.tg", "--yes"]);
+    let kept = salvage["kept"].as_u64().unwrap();
+    assert!((1..5).contains(&kept) && list(&salvage["lost"]).count() == 1, "{salvage}");
+    assert_eq!(salvage["promised"], 5);
+    assert_eq!(desk.json(&["status", "s.tg"])["counts"]["entities"], kept);
+    desk.json(&["call", "s.tg", "entity", r#"{"type": "Project"}"#]);
+    assert_eq!(desk.json(&["salvage", "s.tg", "--yes"])["kept"], kept + 1);
 }
 
 /// One scope with a damaged file must not take the others with it.
