@@ -87,3 +87,22 @@ pub(crate) fn digest(answer: &Value) -> String {
 fn section(rows: &str) -> String {
     if rows.is_empty() { String::new() } else { format!("\n{rows}") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Bytes that a crash left behind must not be taken for commits, nor go unsaid.
+    #[test]
+    fn a_torn_tail_is_told() {
+        let mut answer = json!({ "counts": {}, "bytes": 5 });
+        assert!(!status(&answer).contains("unfinished"));
+        answer["torn"] = Value::Null;
+        assert!(!status(&answer).contains("unfinished"));
+        answer["torn"] = json!({ "file": "abc/log-1.tgw", "offset": 1234, "bytes": 56 });
+        let shown = anstream::adapter::strip_str(&status(&answer)).to_string();
+        let told = "unfinished: the last 56 bytes of abc/log-1.tgw, from byte 1,234 on, are no whole commit";
+        assert!(shown.contains(told), "{shown}");
+    }
+}
