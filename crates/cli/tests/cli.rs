@@ -145,6 +145,11 @@ fn wrong_usage_exits_with_2_and_names_the_nearest_word() {
         (&["rebuild", "s.tg", "--at", "x", "--unity", "y"], "before any source"),
         (&["rebuild", "s.tg", "--unity", "y", "--at", "../x"], "inside the project"),
         (&["rebuild", "s.tg", "--unity", "y", "--unity", "z"], "two unity sources are called main"),
+        (&["op", "s.tg", "owner", "x", "--depth", "2"], "owner takes no --depth"),
+        (&["op", "s.tg", "owner", "x", "--nodes", "2"], "owner takes no --nodes"),
+        (&["op", "s.tg", "owner", "x", "--detail", "ids"], "owner takes no --detail"),
+        (&["status", "s.tg", "--as-of", "9999-12-31"], "0000-01-01 to 9999-12-30"),
+        (&["status", "s.tg", "--as-of", "2026-02-30"], "no day of the calendar"),
         (&["completions", "bsh"], "'bash'"),
     ];
     for (words, expected) in cases {
@@ -464,6 +469,31 @@ fn the_studio_answers_what_was_counted() {
     assert!(beyond.contains("ask for --depth 2"), "{beyond}");
 }
 
+/// A digest is compared digit by digit.
+#[test]
+fn digests_are_shown_whole() {
+    let desk = Desk::with_studio();
+    let (json, shown) = (desk.json(&["digest", "s.tg"]), desk.shown(&["digest", "s.tg"]));
+    for part in ["projected", "authored", "whole"] {
+        let digest = json[part].as_str().unwrap();
+        assert!(digest.len() == 64 && shown.contains(digest), "{part}: {shown}");
+    }
+}
+
+/// Whoever pastes an example into a log must not fill the log.
+#[test]
+fn a_long_subject_is_cut_in_messages() {
+    let desk = Desk::with_store();
+    let request = json!({ "subject": "x".repeat(5_000_000) }).to_string();
+    let mut command = desk.command(&["call", "s.tg", "history", "-"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(request.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), &parsed(&output)["error"]["code"]), (Some(1), &json!("not_found")));
+    assert!(output.stdout.len() < 10_000 && output.stderr.len() < 10_000);
+    assert!(stderr(&output).contains("give an id, an identity"), "{}", stderr(&output));
+}
+
 /// The guids of an answer's assets, its subject left out.
 fn assets(answer: &Value) -> BTreeSet<&str> {
     let nodes = list(&answer["nodes"]).filter(|node| node["distance"] != 0 && node["kind"] == "UnityAsset");
@@ -671,6 +701,10 @@ fn the_demo_is_as_expected() {
     assert!(output.status.success() && list(&demo["steps"]).count() >= 30);
     assert_eq!(desk.error(&["demo", "--json", "--keep", "kept"])["code"], "conflict");
     let status = desk.json(&["status", "kept/studio.tg"]);
+    // A store in a store would be taken for a part of it.
+    let before = files(&desk.path("kept/studio.tg"));
+    assert_eq!(desk.error(&["demo", "--json", "--keep", "kept/studio.tg"])["code"], "conflict");
+    assert_eq!(files(&desk.path("kept/studio.tg")), before);
     assert_eq!(status["scope"]["workspace"], "acme");
 }
 
