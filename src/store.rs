@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use crate::error::Error;
+use crate::error::{Code, Error};
 use crate::graph::{Graph, Shared};
-use crate::persist::{Folder, LocalStore, Medium, Memory};
+use crate::persist::{Folder, LocalStore, Medium, Memory, Salvage};
 use crate::scope::Scope;
 
 /// How a store is opened.
@@ -138,6 +138,24 @@ impl Store {
         let graph = Graph::open(scope.clone(), repository, self.0.options.busy_timeout)?;
         graphs.insert(scope.clone(), Arc::downgrade(graph.shared()));
         Ok(graph)
+    }
+
+    /// Gives up what stands behind the damage of a scope's log, so that the scope can be written again; says what is
+    /// lost. A log that can be read is left as it is, and nothing is deleted: see [`LocalStore::salvage`].
+    ///
+    /// # Errors
+    /// `conflict` while this process has the scope open, `locked` while another one writes to it, `not_found`; what
+    /// the system says.
+    pub fn salvage(&self, scope: &Scope) -> Result<Salvage, Error> {
+        // Held until the end, so that nobody opens what is being moved.
+        let graphs = self.0.graphs.lock();
+        if graphs.get(scope).is_some_and(|shared| shared.strong_count() > 0) {
+            return Err(Error::new(
+                Code::Conflict,
+                format!("{scope} is open; a log is salvaged while nobody reads it"),
+            ));
+        }
+        self.0.local.salvage(scope, self.0.options.busy_timeout)
     }
 
     /// The scopes that the store holds, sorted.

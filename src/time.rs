@@ -86,15 +86,26 @@ impl std::str::FromStr for Time {
         {
             return Ok(timestamp.into());
         }
-        if text.parse::<jiff::civil::DateTime>().is_ok() {
-            return Err(Error::invalid(format!(
-                "the time {text:?} has no offset; add one, such as {text}Z for UTC or {text}+02:00"
-            )));
-        }
-        Err(Error::invalid(format!(
-            "expected a time such as 2026-03-01T09:30:00Z or a date such as 2026-03-01, found {text:?}"
-        )))
+        Err(Error::invalid(unread(text)))
     }
+}
+
+/// Why a text is no time, and what to write instead.
+fn unread(text: &str) -> String {
+    let is_civil = |text: &str| text.parse::<jiff::civil::DateTime>().is_ok();
+    let is_time = text.contains([':', 'T', 't']);
+    let form = text.bytes().map(|byte| if byte.is_ascii_digit() { b'0' } else { byte });
+    let is_date = form.eq(*b"0000-00-00");
+    if is_civil(text) && is_time && format!("{text}Z").parse::<jiff::Timestamp>().is_ok() {
+        return format!("the time {text:?} has no offset; add one, such as {text}Z for UTC or {text}+02:00");
+    }
+    if is_date && !is_civil(text) {
+        return format!("{text} is no day of the calendar; expected a date such as 2026-03-01");
+    }
+    if is_civil(text.trim_end_matches(['Z', 'z'])) && (is_date || is_time) {
+        return format!("{text:?} is out of range; expected a date from 0000-01-01 to 9999-12-30, or a time within");
+    }
+    format!("expected a time such as 2026-03-01T09:30:00Z or a date such as 2026-03-01, found {text:?}")
 }
 
 impl Serialize for Time {
@@ -205,6 +216,27 @@ mod tests {
         assert!(error.to_string().contains("add one, such as 2026-03-01T09:30:00Z"), "{error}");
         for bad in ["", "yesterday", "2026-13-01", "2026-03-01T25:00:00Z", "2026-3-1"] {
             assert!(bad.parse::<Time>().is_err(), "{bad}");
+        }
+    }
+
+    /// A date needs no offset; to be told to add one would send its reader round in a circle.
+    #[test]
+    fn a_date_that_is_refused_says_why() {
+        for (text, expected) in [
+            ("9999-12-31", "out of range; expected a date from 0000-01-01 to 9999-12-30"),
+            ("9999-12-31T00:00:00", "out of range"),
+            ("9999-12-31T00:00:00Z", "out of range"),
+            ("2026-02-30", "2026-02-30 is no day of the calendar"),
+            ("2026-13-01", "2026-13-01 is no day of the calendar"),
+            ("20260301", "a date such as 2026-03-01, found \"20260301\""),
+            ("2026-3-1", "a date such as 2026-03-01, found \"2026-3-1\""),
+            ("12026-03-01", "a date such as 2026-03-01"),
+        ] {
+            let error = text.parse::<Time>().unwrap_err().to_string();
+            assert!(error.contains(expected) && !error.contains("offset;"), "{text}: {error}");
+        }
+        for text in ["0000-01-01", "9999-12-30"] {
+            text.parse::<Time>().unwrap();
         }
     }
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::subject::{SubjectShown, describe};
 use super::walk::expand::Reached;
 use super::walk::path;
+pub use super::walk::path::printable;
 use crate::budget::{Limit, Meter, Reason};
 use crate::engine::belief::Held;
 use crate::engine::lens::Lens;

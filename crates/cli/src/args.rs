@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::PossibleValuesParser;
+use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use triglyph::{Scope, Time};
@@ -100,6 +100,8 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Read JSON Lines: an export, or facts of your own
     Import(ImportArgs),
+    /// Give up what stands behind the damage of a log
+    Salvage(SalvageArgs),
     /// Run any operation with a JSON request: the door for programs
     Call(CallArgs),
     /// List the operations
@@ -121,6 +123,7 @@ A file triglyph.toml in the store lists the sources, so that `rebuild` needs no 
 into it. In a store that is there already, a scope that is missing is added.")]
 pub(crate) struct InitArgs {
     /// The store: a folder that is empty or missing
+    #[arg(value_parser = text_path())]
     pub(crate) store: PathBuf,
     /// Further types and relation types, in the form of ontology/*.toml
     #[arg(long, value_name = "FILE")]
@@ -144,6 +147,7 @@ Every phase is one commit: a rebuild that is stopped leaves the phases that had 
 Exit status 1 when a source could not be read in full; what could be read is in the graph.")]
 pub(crate) struct RebuildArgs {
     /// The store
+    #[arg(value_parser = text_path())]
     pub(crate) store: PathBuf,
     /// Prove afterwards that a rebuild from nothing gives the same content
     #[arg(long)]
@@ -161,6 +165,7 @@ pub(crate) struct RebuildArgs {
 A subject is an id, an identity (repo:PATH, unity:GUID), or anything that the thing is or was called.")]
 pub(crate) struct OpArgs {
     /// The store
+    #[arg(value_parser = text_path())]
     pub(crate) store: PathBuf,
     /// The question
     #[arg(value_parser = PossibleValuesParser::new(crate::commands::questions()))]
@@ -178,6 +183,7 @@ pub(crate) struct OpArgs {
   triglyph walk studio.tg hero_lantern.png --direction in --type DEPENDS_ON --depth 2")]
 pub(crate) struct WalkArgs {
     /// The store
+    #[arg(value_parser = text_path())]
     pub(crate) store: PathBuf,
     /// Where it starts; several subjects take turns
     #[arg(required = true, value_name = "SUBJECT")]
@@ -202,6 +208,7 @@ pub(crate) struct WalkArgs {
   triglyph history studio.tg repo:game/Assets/Scripts/Hero/HeroHealth.cs")]
 pub(crate) struct HistoryArgs {
     /// The store
+    #[arg(value_parser = text_path())]
     pub(crate) store: PathBuf,
     /// What it is about
     pub(crate) subject: String,
@@ -220,6 +227,7 @@ pub(crate) struct HistoryArgs {
   triglyph status studio.tg --as-of 2026-03-01")]
 pub(crate) struct StatusArgs {
     /// The store
+    #[arg(value_parser = text_path())]
     pub(crate) store: PathBuf,
     #[command(flatten)]
     pub(crate) look: LookArgs,
@@ -230,6 +238,7 @@ pub(crate) struct StatusArgs {
   triglyph digest studio.tg --scope acme/lanternfall")]
 pub(crate) struct StoreArgs {
     /// The store
+    #[arg(value_parser = text_path())]
     pub(crate) store: PathBuf,
 }
 
@@ -238,25 +247,44 @@ pub(crate) struct StoreArgs {
   triglyph export studio.tg -o studio.jsonl")]
 pub(crate) struct ExportArgs {
     /// The store
+    #[arg(value_parser = text_path())]
     pub(crate) store: PathBuf,
     /// Only what the content digest covers, in the one form whose SHA-256 it is
     #[arg(long)]
     pub(crate) canonical: bool,
     /// Write to this file rather than to standard output
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = text_path())]
     pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
-  triglyph export old.tg | triglyph import new.tg - --scope acme/lanternfall
+  triglyph init new.tg --scope acme/lanternfall
+  triglyph export old.tg | triglyph import new.tg -
 
 A line that can't be taken is told by its number and stops no other; the exit status is 1 then.")]
 pub(crate) struct ImportArgs {
     /// The store
+    #[arg(value_parser = text_path())]
     pub(crate) store: PathBuf,
     /// JSON Lines: an export, or lines of your own; - for standard input
     pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  triglyph salvage studio.tg --scope acme/lanternfall --yes
+
+For a scope that is refused as corrupt, where there is no backup to restore: the commits before the damage are kept, \
+the files behind it are set aside under the name lost-…, and what is lost is listed. Nothing is deleted. A log that can \
+be read is left as it is. Without --yes, only the damage is told.")]
+pub(crate) struct SalvageArgs {
+    /// The store
+    #[arg(value_parser = text_path())]
+    pub(crate) store: PathBuf,
+    /// Do it
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -269,6 +297,7 @@ The answer is JSON, in one line unless it goes to a terminal. So is the error of
 {\"error\": {\"code\", \"message\", \"details\"}}, with exit status 1.")]
 pub(crate) struct CallArgs {
     /// The store
+    #[arg(value_parser = text_path())]
     pub(crate) store: PathBuf,
     /// The operation
     #[arg(value_parser = PossibleValuesParser::new(crate::commands::operation_names()), hide_possible_values = true)]
@@ -301,7 +330,7 @@ pub(crate) struct CompletionsArgs {
   triglyph demo --keep demo.tg")]
 pub(crate) struct DemoArgs {
     /// Make the store here, and leave it
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", value_parser = text_path())]
     pub(crate) keep: Option<PathBuf>,
 }
 
@@ -390,6 +419,15 @@ pub(crate) fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Args, cl
         })?;
     }
     Ok(args)
+}
+
+/// A path that is repeated in answers, files and advice, all of which are text.
+fn text_path() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().try_map(|word| match word.into_string() {
+        Ok(path) if path.is_empty() => Err("expected a path, found nothing"),
+        Ok(path) => Ok(PathBuf::from(path)),
+        Err(_) => Err("expected a path in UTF-8; rename it, or reach it by another path"),
+    })
 }
 
 /// `500ms`, `5s`, `1m`; seconds where no unit is named.

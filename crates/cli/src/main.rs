@@ -25,7 +25,7 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => {
             // Nothing is left to do where even this can't be written.
-            let _ = error.print();
+            let _ = print::usage(&error);
             return status(error.exit_code());
         }
     };
@@ -56,7 +56,7 @@ fn finish(args: &Args, outcome: Result<outcome::Output, Failure>) -> std::io::Re
         Err(Failure::Output(error)) => Err(error),
         Err(failure) => {
             if let (Failure::Operation(error), true) = (&failure, args.wants_json()) {
-                print::json(&error.to_json())?;
+                print::error(error)?;
             }
             print::complain(&failure)?;
             Ok(failure.status())

@@ -19,7 +19,7 @@ pub(crate) struct Bars {
 
 impl RebuildProgress for Bars {
     fn begin(&mut self, phase: &str, source: &str) {
-        self.what = format!("{phase} {source}");
+        self.what = crate::table::plain(&format!("{phase} {source}"));
         self.begun = Some(Instant::now());
     }
 

@@ -2,6 +2,7 @@
 
 use anstyle::{AnsiColor, Color, Style};
 use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, presets};
+use triglyph::ops::shape::printable;
 
 /// What a text is about.
 pub(crate) const HEAD: Style = Style::new().bold();
@@ -61,6 +62,38 @@ fn trimmed(line: &str) -> String {
     format!("{line}{plain}")
 }
 
+/// A name or value that somebody else chose, as a cell or a line bears it: escaped, and short. Every such text goes
+/// through this, [`sentence`] or [`whole`] before it is shown.
+pub(crate) fn plain(text: &str) -> String {
+    printable(text, 120)
+}
+
+/// The same for what explains: a reason, the message of an error.
+pub(crate) fn sentence(text: &str) -> String {
+    printable(text, SENTENCE_CHARS_MAX)
+}
+
+/// The same for what is no use when it is cut: a path, a command.
+pub(crate) fn whole(text: impl std::fmt::Display) -> String {
+    printable(&text.to_string(), usize::MAX)
+}
+
+/// A message of several lines, each a [`sentence`]. No line of it can pass for one of ours: all but the first are
+/// indented.
+pub(crate) fn message(text: &str) -> String {
+    const LINES_MAX: usize = 40;
+    let mut lines = text.trim_end().split('\n');
+    let mut shown: Vec<String> = lines.by_ref().take(LINES_MAX).map(|line| sentence(line.trim_end())).collect();
+    let left = lines.count() as u64;
+    if left > 0 {
+        shown.push(format!("… {}", plural(left, "more line")));
+    }
+    shown.join("\n  ")
+}
+
+/// The most characters of a sentence.
+pub(crate) const SENTENCE_CHARS_MAX: usize = 2_000;
+
 /// A number with a comma at every third digit.
 pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -92,6 +125,27 @@ pub(crate) fn plural(number: u64, noun: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A name in a graph is anybody's: it must not colour the terminal, forge a line, or hide.
+    #[test]
+    fn foreign_text_stays_in_its_place() {
+        for (text, expected) in [
+            ("Hero\x1b[31m.cs", r"Hero\u{1b}[31m.cs"),
+            ("a\nerror: b\rc\td", r"a\nerror: b\rc\td"),
+            ("\u{9b}2J \u{202e}sc.\u{200b}\u{e0041}", r"\u{9b}2J \u{202e}sc.\u{200b}\u{e0041}"),
+            ("Ünïcode ゲーム 🏮", "Ünïcode ゲーム 🏮"),
+        ] {
+            assert_eq!([plain(text), sentence(text), whole(text)], [expected; 3]);
+        }
+        let long = format!("{}{}", "a".repeat(5_000), "z".repeat(5_000));
+        assert_eq!(
+            [&plain(&long), &sentence(&long), &whole(&long)].map(|text| text.chars().count()),
+            [121, 2_001, 10_000]
+        );
+        assert!(plain(&long).starts_with("aaa") && plain(&long).ends_with("zzz"));
+        assert_eq!(message("one\r\nerror: two\x07\n"), "one\n  error: two\\u{7}");
+        assert_eq!(message(&"x\n".repeat(50)).lines().last(), Some("  … 10 more lines"));
+    }
 
     #[test]
     fn numbers_are_grouped_by_thousands() {

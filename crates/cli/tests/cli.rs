@@ -145,6 +145,11 @@ fn wrong_usage_exits_with_2_and_names_the_nearest_word() {
         (&["rebuild", "s.tg", "--at", "x", "--unity", "y"], "before any source"),
         (&["rebuild", "s.tg", "--unity", "y", "--at", "../x"], "inside the project"),
         (&["rebuild", "s.tg", "--unity", "y", "--unity", "z"], "two unity sources are called main"),
+        (&["op", "s.tg", "owner", "x", "--depth", "2"], "owner takes no --depth"),
+        (&["op", "s.tg", "owner", "x", "--nodes", "2"], "owner takes no --nodes"),
+        (&["op", "s.tg", "owner", "x", "--detail", "ids"], "owner takes no --detail"),
+        (&["status", "s.tg", "--as-of", "9999-12-31"], "0000-01-01 to 9999-12-30"),
+        (&["status", "s.tg", "--as-of", "2026-02-30"], "no day of the calendar"),
         (&["completions", "bsh"], "'bash'"),
     ];
     for (words, expected) in cases {
@@ -219,6 +224,47 @@ fn an_ambiguous_name_lists_what_to_type() {
     }
 }
 
+/// Whoever names a file or a ticket would otherwise colour the terminal, forge lines of an answer, or hide in them.
+#[test]
+fn foreign_names_stay_in_their_cells() {
+    let desk = Desk::with_store();
+    let evil = "Pri\u{1b}[31msm\nerror: forged\r\u{9b}2J\u{202e}gpj.\u{200b}\u{e0041}";
+    let line =
+        |name: &str| json!({ "entity": { "kind": "Project" }, "props": { "name": name, "pid": evil } }).to_string();
+    let long = "x".repeat(50_000);
+    let lines = [line(evil), line(evil), line(&long), json!({ "entity": { "kind": evil } }).to_string()];
+    std::fs::write(desk.path("lines.jsonl"), lines.join("\n")).unwrap();
+    let taken = desk.run(&["import", "s.tg", "lines.jsonl"]);
+    let listed = desk.json(&["call", "s.tg", "list_entities"]);
+    assert_eq!(listed["entities"][0]["props"]["pid"], evil, "JSON is not escaped twice");
+    let id = listed["entities"][0]["id"].as_str().unwrap();
+    let mut said = vec![taken];
+    for words in [
+        &["status", "s.tg"][..],
+        &["history", "s.tg", id],
+        &["walk", "s.tg", id, "--detail", "full"],
+        &["walk", "s.tg", id],
+        &["op", "s.tg", "owner", id],
+        &["history", "s.tg", evil],
+        &["history", "s.tg", &long],
+        &["history", "s.tg", &format!("repo:{evil}")],
+        &["history", "s.tg", &format!("repo:{long}")],
+        &["status", "s.tg", "--scope", &format!("acme/{evil}")],
+        &["status", "s.tg", "--scope", evil],
+        &["status", evil],
+        &[evil],
+    ] {
+        said.push(desk.run(words));
+    }
+    for Output { stdout, stderr, .. } in said {
+        let text = format!("{}{}", String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
+        let bad = |c: char| (c.is_control() && c != '\n') || ['\u{202e}', '\u{200b}', '\u{e0041}'].contains(&c);
+        assert!(!text.contains(bad), "{text:?}");
+        assert!(!text.lines().any(|line| line.starts_with("error: forged")), "{text}");
+        assert!(text.len() < 6_000, "{}", text.len());
+    }
+}
+
 /// A store that nothing was written to is empty, not broken, and reading it makes nothing.
 #[test]
 fn a_store_without_scopes_reads_as_empty() {
@@ -230,6 +276,111 @@ fn a_store_without_scopes_reads_as_empty() {
     assert_eq!(files(&desk.path("s.tg")), before);
     desk.json(&["call", "s.tg", "entity", r#"{"type": "Project"}"#]);
     assert_eq!(desk.json(&["status", "s.tg"])["counts"]["entities"], 1);
+}
+
+/// A mistyped scope must not become a scope, nor a write that was refused leave one behind.
+#[test]
+fn only_init_makes_a_named_scope() {
+    let desk = Desk::with_store();
+    desk.json(&["init", "none.tg"]);
+    std::fs::write(desk.path("x.jsonl"), "{\"entity\": {\"kind\": \"Project\"}, \"props\": {\"name\": \"Prism\"}}\n")
+        .unwrap();
+    std::fs::write(desk.path("bad.jsonl"), "{\n").unwrap();
+    let good = r#"{"type": "Project"}"#;
+    for store in ["s.tg", "none.tg"] {
+        let before = files(&desk.path(store));
+        for words in [
+            &["call", store, "entity", good][..],
+            &["call", store, "entity", r#"{"typ": 1}"#],
+            &["rebuild", store, "--unity", "missing", "--json"],
+            &["import", store, "x.jsonl", "--json"],
+            &["status", store, "--json"],
+            &["export", store, "--json"],
+            &["digest", store, "--json"],
+            &["salvage", store, "--json"],
+            &["salvage", store, "--json", "--yes"],
+        ] {
+            let error = desk.error(&[words, &["--scope", "acme/dmo"]].concat());
+            assert_eq!(error["code"], "not_found", "{words:?}: {error}");
+            let message = error["message"].as_str().unwrap();
+            assert!(message.contains(&format!("`triglyph init {store} --scope acme/dmo`")), "{message}");
+            assert_eq!(message.contains("did you mean acme/demo?"), store == "s.tg", "{message}");
+        }
+        assert_eq!(files(&desk.path(store)), before);
+    }
+    let before = files(&desk.path("none.tg"));
+    for words in [
+        &["call", "none.tg", "entity", r#"{"typ": 1}"#][..],
+        &["call", "none.tg", "entity", r#"{"type": "Projekt"}"#],
+        &["rebuild", "none.tg", "--unity", "missing"],
+        &["import", "none.tg", "bad.jsonl"],
+        &["import", "none.tg", "missing.jsonl"],
+    ] {
+        let output = desk.run(words);
+        assert_eq!(output.status.code(), Some(1), "{words:?}: {}", stderr(&output));
+        assert_eq!(files(&desk.path("none.tg")), before, "{words:?}");
+    }
+    desk.json(&["import", "none.tg", "x.jsonl"]);
+    desk.json(&["call", "none.tg", "entity", good]);
+    let status = desk.json(&["status", "none.tg", "--scope", "local/main"]);
+    assert_eq!(status["counts"]["entities"], 2);
+}
+
+/// Who has no backup must be told what can be had without one, and get it by one command.
+#[test]
+fn a_damaged_log_is_salvaged_on_request() {
+    let desk = Desk::with_store();
+    let whole = desk.json(&["salvage", "s.tg"]);
+    assert_eq!((&whole["lost"], &whole["promised"]), (&json!([]), &Value::Null));
+    for _ in 0..5 {
+        desk.json(&["call", "s.tg", "entity", r#"{"type": "Project"}"#]);
+    }
+    let folder = files(&desk.path("s.tg")).into_iter().find(|path| path.is_dir()).unwrap();
+    let log = folder.join("log-00000000000000000001.tgw");
+    let mut bytes = std::fs::read(&log).unwrap();
+    let at = bytes.len() * 2 / 3;
+    bytes[at] ^= 1;
+    std::fs::write(&log, bytes).unwrap();
+    assert_eq!(desk.error(&["status", "s.tg", "--json"])["code"], "corrupt");
+
+    let before = files(&folder);
+    let output = desk.run(&["salvage", "s.tg"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("triglyph salvage s.tg --scope acme/demo --yes"), "{}", stderr(&output));
+    assert_eq!(files(&folder), before);
+
+    let copy = desk.path("copy.tg");
+    std::fs::create_dir_all(copy.join(folder.file_name().unwrap())).unwrap();
+    std::fs::copy(desk.path("s.tg/STORE"), copy.join("STORE")).unwrap();
+    for file in &before {
+        std::fs::copy(file, copy.join(folder.file_name().unwrap()).join(file.file_name().unwrap())).unwrap();
+    }
+    let shown = desk.shown(&["salvage", "copy.tg", "--yes"]);
+    assert!(shown.contains("acme/demo ends at sequence") && shown.contains("log-0000"), "{shown}");
+
+    let salvage = desk.json(&["salvage", "s.tg", "--yes"]);
+    let kept = salvage["kept"].as_u64().unwrap();
+    assert!((1..5).contains(&kept) && list(&salvage["lost"]).count() == 1, "{salvage}");
+    assert_eq!(salvage["promised"], 5);
+    assert_eq!(desk.json(&["status", "s.tg"])["counts"]["entities"], kept);
+    desk.json(&["call", "s.tg", "entity", r#"{"type": "Project"}"#]);
+    assert_eq!(desk.json(&["salvage", "s.tg", "--yes"])["kept"], kept + 1);
+}
+
+/// One scope with a damaged file must not take the others with it.
+#[test]
+fn a_damaged_scope_stops_no_other() {
+    let desk = Desk::with_store();
+    let before = files(&desk.path("s.tg"));
+    desk.json(&["init", "s.tg", "--scope", "acme/second"]);
+    let after = files(&desk.path("s.tg"));
+    let folder = after.difference(&before).find(|path| path.is_dir()).unwrap();
+    std::fs::write(folder.join("SCOPE"), "no scope").unwrap();
+    desk.json(&["call", "s.tg", "entity", r#"{"type": "Project"}"#, "--scope", "acme/demo"]);
+    assert_eq!(desk.json(&["status", "s.tg", "--scope", "acme/demo"])["counts"]["entities"], 1);
+    desk.json(&["init", "s.tg", "--scope", "acme/third"]);
+    assert_eq!(desk.error(&["status", "s.tg", "--json", "--scope", "acme/fourth"])["code"], "not_found");
+    assert_ne!(desk.error(&["status", "s.tg", "--json", "--scope", "acme/second"])["code"], "not_found");
 }
 
 fn files(folder: &Path) -> BTreeSet<PathBuf> {
@@ -263,6 +414,7 @@ fn the_file_of_the_store_lists_the_sources() {
     let again = desk.json(&["rebuild", "s.tg"]);
     assert_eq!(again["log_bytes"], 0);
 
+    desk.json(&["init", "s.tg", "--scope", "acme/other"]);
     let output = desk.run(&["rebuild", "s.tg", "--scope", "acme/other"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("not those of acme/other"), "{}", stderr(&output));
@@ -315,6 +467,31 @@ fn the_studio_answers_what_was_counted() {
     let hero = "unity:5f61573fb325c2c18d39c067169d0950";
     let beyond = desk.shown(&["walk", "s.tg", hero, "--depth", "1", "--direction", "in", "--type", "DEPENDS_ON"]);
     assert!(beyond.contains("ask for --depth 2"), "{beyond}");
+}
+
+/// A digest is compared digit by digit.
+#[test]
+fn digests_are_shown_whole() {
+    let desk = Desk::with_studio();
+    let (json, shown) = (desk.json(&["digest", "s.tg"]), desk.shown(&["digest", "s.tg"]));
+    for part in ["projected", "authored", "whole"] {
+        let digest = json[part].as_str().unwrap();
+        assert!(digest.len() == 64 && shown.contains(digest), "{part}: {shown}");
+    }
+}
+
+/// Whoever pastes an example into a log must not fill the log.
+#[test]
+fn a_long_subject_is_cut_in_messages() {
+    let desk = Desk::with_store();
+    let request = json!({ "subject": "x".repeat(5_000_000) }).to_string();
+    let mut command = desk.command(&["call", "s.tg", "history", "-"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(request.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), &parsed(&output)["error"]["code"]), (Some(1), &json!("not_found")));
+    assert!(output.stdout.len() < 10_000 && output.stderr.len() < 10_000);
+    assert!(stderr(&output).contains("give an id, an identity"), "{}", stderr(&output));
 }
 
 /// The guids of an answer's assets, its subject left out.
@@ -421,6 +598,7 @@ fn what_is_exported_comes_back() {
     for line in lines.lines() {
         assert!(serde_json::from_str::<Value>(line).unwrap().is_object());
     }
+    desk.json(&["init", "s.tg", "--scope", "acme/copy"]);
     desk.json(&["import", "s.tg", "all.jsonl", "--scope", "acme/copy"]);
     let again = desk.json(&["import", "s.tg", "all.jsonl", "--scope", "acme/copy"]);
     assert_eq!(again["bytes"], 0);
@@ -476,6 +654,26 @@ fn arguments_that_are_no_text_are_refused_in_words() {
     let output = command.arg(std::ffi::OsStr::from_bytes(b"\xff\xfe")).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("UTF-8"), "{}", stderr(&output));
+
+    // A store at such a path could be made, but not be named in an answer.
+    let odd = std::ffi::OsStr::from_bytes(b"b\xffd.tg");
+    let before = files(desk.0.path());
+    let (none, json): (&[&str], &[&str]) = (&[], &["--json"]);
+    for (head, tail) in [
+        (&["init"][..], none),
+        (&["init"], json),
+        (&["rebuild"], &["--unity", "x"]),
+        (&["op"], &["owner", "x"]),
+        (&["status"], json),
+        (&["export", "s.tg", "-o"], json),
+        (&["call"], &["status"]),
+        (&["demo", "--keep"], none),
+    ] {
+        let output = desk.command(head).arg(odd).args(tail).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{head:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains("expected a path in UTF-8"), "{head:?}: {}", stderr(&output));
+    }
+    assert_eq!(files(desk.0.path()), before);
 }
 
 /// Two writers must not wait for each other for ever, nor write together.
@@ -503,6 +701,10 @@ fn the_demo_is_as_expected() {
     assert!(output.status.success() && list(&demo["steps"]).count() >= 30);
     assert_eq!(desk.error(&["demo", "--json", "--keep", "kept"])["code"], "conflict");
     let status = desk.json(&["status", "kept/studio.tg"]);
+    // A store in a store would be taken for a part of it.
+    let before = files(&desk.path("kept/studio.tg"));
+    assert_eq!(desk.error(&["demo", "--json", "--keep", "kept/studio.tg"])["code"], "conflict");
+    assert_eq!(files(&desk.path("kept/studio.tg")), before);
     assert_eq!(status["scope"]["workspace"], "acme");
 }
 
@@ -519,6 +721,7 @@ fn real_code_graphs_have_the_counts_of_their_authors() {
         let of = truth[&(file.rsplit('/').next().unwrap(), *nodes)];
         let path = data.join("graphify").join(file);
         let scope = format!("acme/g{i}");
+        desk.json(&["init", "s.tg", "--scope", &scope]);
         let report =
             desk.json(&["rebuild", "s.tg", "--scope", &scope, "--graphify", path.to_str().unwrap(), "--verify"]);
         assert_eq!((&report["state"], &report["verify"]["equal"]), (&json!("complete"), &json!(true)));

@@ -19,15 +19,20 @@ pub(crate) fn edges(reached: &[Reached], mut place: usize) -> Vec<usize> {
 /// The most characters of a label that a line shows.
 const LABEL_CHARS_MAX: usize = 120;
 
-/// A label as a line shows it: it can't break the line, reorder it, hide in it, or pass for an arrow of it.
-///
-/// What is longer than a line can bear loses its middle: names differ at their ends, paths at either.
+/// A label as a line of an answer shows it.
 pub(crate) fn plain(label: &str) -> String {
-    let chars = label.chars().count();
-    let half = LABEL_CHARS_MAX / 2;
-    let (head, tail) = if chars > LABEL_CHARS_MAX { (half, chars - half) } else { (chars, chars) };
-    let mut out = String::with_capacity(label.len().min(4 * LABEL_CHARS_MAX));
-    for (i, character) in label.chars().enumerate() {
+    printable(label, LABEL_CHARS_MAX)
+}
+
+/// A foreign text as a line shows it: it can't break the line, reorder it, hide in it, or pass for an arrow of it.
+///
+/// What has more than `chars_max` characters loses its middle: names differ at their ends, paths at either.
+pub fn printable(text: &str, chars_max: usize) -> String {
+    let chars = text.chars().count();
+    let half = chars_max / 2;
+    let (head, tail) = if chars > chars_max { (half, chars - half) } else { (chars, chars) };
+    let mut out = String::with_capacity(text.len().min(chars_max.saturating_mul(4)));
+    for (i, character) in text.chars().enumerate() {
         if i == head {
             out.push('…');
         }
@@ -46,8 +51,9 @@ pub(crate) fn plain(label: &str) -> String {
 fn unseen(character: char) -> bool {
     matches!(
         character,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e0fff}'
             | '→' | '←'
     )
 }

@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use serde_json::Value;
+use triglyph::Graph;
 use triglyph::operations::{Effect, operation};
 
 use crate::args::{CallArgs, Global};
@@ -16,8 +17,11 @@ pub(crate) fn call(args: &CallArgs, global: &Global) -> Result<Output, Failure> 
     let operation = operation(&args.operation)?;
     let request = request(args.request.as_deref())?;
     let place = Place::open(&args.store, global)?;
-    let graph = if operation.effect == Effect::Read { place.reading(global)? } else { place.writing(global)? };
-    let answer = operation.call(&graph, request, &|| false)?;
+    let run = |graph: &Graph| Ok(operation.call(graph, request.clone(), &|| false)?);
+    let answer = match operation.effect {
+        Effect::Read => run(&place.reading(global)?)?,
+        _ => place.write(global, run)?,
+    };
     let shown = format!("{answer:#}\n");
     Ok(Output { json: answer, shown, failed: false })
 }

@@ -12,8 +12,8 @@ use triglyph::{Durability, Edit, Error, Graph};
 
 use crate::args::{ExportArgs, Global, ImportArgs};
 use crate::outcome::{Failure, Output};
-use crate::place::Place;
-use crate::table::{BAD, DIM, GOOD, bytes, count, plural};
+use crate::place::{Place, empty};
+use crate::table::{BAD, DIM, GOOD, bytes, count, plural, sentence, whole};
 
 /// How many edits are one commit. What fits is taken whole or not at all; a larger import is taken in parts.
 const EDITS_MAX: usize = 250_000;
@@ -36,9 +36,9 @@ pub(crate) fn export(args: &ExportArgs, global: &Global) -> Result<Output, Failu
     let shown = format!(
         "{GOOD}exported{GOOD:#} {} of {} at sequence {} to {}\n",
         plural(exported.lines, "line"),
-        graph.scope(),
+        whole(graph.scope()),
         exported.seq,
-        path.display()
+        whole(path.display())
     );
     Output::new(&json!({ "file": path, "seq": exported.seq, "lines": exported.lines }), shown)
 }
@@ -97,16 +97,17 @@ pub(crate) fn import(args: &ImportArgs, global: &Global) -> Result<Output, Failu
         let file = file.map_err(|error| Error::io(format_args!("reading {}", args.file.display()), &error))?;
         Box::new(BufReader::new(file))
     };
-    let graph = place.writing(global)?;
+    let (scope, found) = place.find(global)?;
+    let there = found.is_some();
+    let mut graph = found.map_or_else(|| empty(&scope), Ok)?;
     let Imported { ontology, edits, report } = read_import(&graph.view().lens(), &mut *lines, graph.now())?;
+    if !there && (ontology.is_some() || !edits.is_empty()) {
+        // Tried in memory first: lines that are refused make no scope.
+        Taken::default().commit_all(&graph, ontology.clone(), edits.clone())?;
+        graph = place.store.graph(&scope)?;
+    }
     let mut taken = Taken::default();
-    if let Some(ontology) = ontology {
-        taken.commit(&graph, vec![ontology])?;
-    }
-    let mut edits = edits.into_iter().peekable();
-    while edits.peek().is_some() {
-        taken.commit(&graph, edits.by_ref().take(EDITS_MAX).collect())?;
-    }
+    taken.commit_all(&graph, ontology, edits)?;
     let damaged = report.damaged.len() as u64 + report.damaged_unlisted;
     let Taken { bytes, entities, relations } = taken;
     let json = json!({
@@ -126,6 +127,18 @@ struct Taken {
 }
 
 impl Taken {
+    /// The ontology first, since the edits may need it.
+    fn commit_all(&mut self, graph: &Graph, ontology: Option<Edit>, edits: Vec<Edit>) -> Result<(), Failure> {
+        if let Some(ontology) = ontology {
+            self.commit(graph, vec![ontology])?;
+        }
+        let mut edits = edits.into_iter().peekable();
+        while edits.peek().is_some() {
+            self.commit(graph, edits.by_ref().take(EDITS_MAX).collect())?;
+        }
+        Ok(())
+    }
+
     fn commit(&mut self, graph: &Graph, edits: Vec<Edit>) -> Result<(), Failure> {
         let mut batch = graph.batch()?;
         for edit in edits {
@@ -142,7 +155,7 @@ impl Taken {
 fn shown(graph: &Graph, report: &ImportReport, taken: &Taken, damaged: u64) -> String {
     let mut out = String::new();
     for damaged in report.damaged.iter().take(DAMAGED_MAX) {
-        out += &format!("{BAD}line {}:{BAD:#} {}\n", damaged.line, damaged.reason);
+        out += &format!("{BAD}line {}:{BAD:#} {}\n", damaged.line, sentence(&damaged.reason));
     }
     if damaged > DAMAGED_MAX as u64 {
         out += &format!("{DIM}and {} more{DIM:#}\n", plural(damaged - DAMAGED_MAX as u64, "damaged line"));
@@ -164,7 +177,7 @@ fn shown(graph: &Graph, report: &ImportReport, taken: &Taken, damaged: u64) -> S
     out + &format!(
         "{style}{state}{style:#}: {} into {}: {asked}; {written}, sequence {}\n",
         plural(report.lines, "line"),
-        graph.scope(),
+        whole(graph.scope()),
         count(graph.view().seq().0),
     )
 }

@@ -9,7 +9,7 @@ use crate::args::{Global, InitArgs};
 use crate::config::{self, FILE};
 use crate::outcome::{Failure, Output};
 use crate::place::{DEFAULT_SCOPE, Place, options};
-use crate::table::GOOD;
+use crate::table::{GOOD, whole};
 
 pub(crate) fn init(args: &InitArgs, global: &Global) -> Result<Output, Failure> {
     config::check_names(&args.sources.given)?;
@@ -34,13 +34,13 @@ pub(crate) fn init(args: &InitArgs, global: &Global) -> Result<Output, Failure> 
     let file = args.store.join(FILE);
     std::fs::write(&file, config::template(scope.as_ref(), &args.sources.given))
         .map_err(|error| Error::io(format_args!("writing {}", file.display()), &error))?;
-    let mut shown = format!("{GOOD}made{GOOD:#} the store {}", args.store.display());
+    let mut shown = format!("{GOOD}made{GOOD:#} the store {}", whole(args.store.display()));
     if let Some(scope) = &scope {
-        shown += &format!(" with the scope {scope}");
+        shown += &format!(" with the scope {}", whole(scope));
     }
-    shown += &format!("; its sources are listed in {}\n", file.display());
+    shown += &format!("; its sources are listed in {}\n", whole(file.display()));
     let flags = if args.sources.given.is_empty() { " --graphify graph.json" } else { "" };
-    shown += &format!("next: triglyph rebuild {}{flags}\n", super::quote(&args.store.to_string_lossy()));
+    shown += &format!("next: triglyph rebuild {}{flags}\n", whole(super::quote(&args.store.to_string_lossy())));
     let scope = scope.map(|scope| scope.to_string());
     Output::new(&json!({ "store": args.store, "scope": scope, "config": file }), shown)
 }
@@ -48,10 +48,14 @@ pub(crate) fn init(args: &InitArgs, global: &Global) -> Result<Output, Failure> 
 /// Adds the scope to a store that is there already; where there is something else, what it was refused with.
 fn further_scope(args: &InitArgs, global: &Global, types: &Types, refused: Error) -> Result<Output, Failure> {
     let Ok(place) = Place::open(&args.store, global) else { return Err(refused.into()) };
-    let (scope, there) = place.scope(global)?;
-    if there {
-        let message = format!("the store {} holds the scope {scope} already", args.store.display());
-        return Err(Error::new(Code::Conflict, message).into());
+    let scope = place.scope(global)?;
+    match place.store.existing(&scope) {
+        Ok(_) => {
+            let message = format!("the store {} holds the scope {scope} already", args.store.display());
+            return Err(Error::new(Code::Conflict, message).into());
+        }
+        Err(error) if error.code() != Code::NotFound => return Err(error.into()),
+        Err(_) => {}
     }
     if !args.sources.given.is_empty() {
         let message =
@@ -59,7 +63,8 @@ fn further_scope(args: &InitArgs, global: &Global, types: &Types, refused: Error
         return Err(Failure::Usage(message));
     }
     types.make(&place.store, &scope)?;
-    let shown = format!("{GOOD}added{GOOD:#} the scope {scope} to the store {}\n", args.store.display());
+    let shown =
+        format!("{GOOD}added{GOOD:#} the scope {} to the store {}\n", whole(&scope), whole(args.store.display()));
     Output::new(&json!({ "store": args.store, "scope": scope.to_string() }), shown)
 }
 

@@ -8,6 +8,7 @@ mod init;
 mod operations;
 mod read;
 mod rebuild;
+mod salvage;
 
 use triglyph::operations::{Effect, operations};
 
@@ -27,6 +28,7 @@ pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
         Command::Digest(of) => read::digest(of, global),
         Command::Export(of) => exchange::export(of, global),
         Command::Import(of) => exchange::import(of, global),
+        Command::Salvage(of) => salvage::salvage(of, global),
         Command::Call(of) => call::call(of, global),
         Command::Operations(of) => operations::list(of),
         Command::Completions(of) => completions::completions(of),

@@ -20,11 +20,16 @@ pub(crate) fn op(args: &OpArgs, global: &Global) -> Result<Output, Failure> {
     let mut request = Request::new();
     request.insert("subject".into(), json!(args.subject));
     args.look.add_to(&mut request);
-    args.bounds.add_to(&mut request);
     if args.operation == "owner" {
-        add(&mut request, "detail", args.bounds.detail.as_ref().map(word));
+        if let Some(flag) = args.bounds.given().next() {
+            return Err(Failure::Usage(format!(
+                "owner takes no {flag}: it lists the owners of one thing; --depth, --nodes, --edges, --fan-out and \
+                 --detail are for the other questions"
+            )));
+        }
         return ask(&args.store, global, "owner", request, report::owners::owners);
     }
+    args.bounds.add_to(&mut request);
     expansion(&args.store, global, &args.operation, request, args.bounds.detail)
 }
 
@@ -104,6 +109,19 @@ fn word(value: &impl ValueEnum) -> String {
 }
 
 impl BoundArgs {
+    /// The flags that were typed.
+    fn given(&self) -> impl Iterator<Item = &'static str> {
+        let BoundArgs { depth, nodes, edges, fan_out, detail } = self;
+        let flags = [
+            ("--depth", depth.is_some()),
+            ("--nodes", nodes.is_some()),
+            ("--edges", edges.is_some()),
+            ("--fan-out", fan_out.is_some()),
+            ("--detail", detail.is_some()),
+        ];
+        flags.into_iter().filter(|(_, given)| *given).map(|(flag, _)| flag)
+    }
+
     /// The fields that were typed; `detail` is the caller's matter.
     fn add_to(&self, request: &mut Request) {
         add(request, "depth", self.depth);

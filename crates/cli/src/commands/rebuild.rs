@@ -10,28 +10,34 @@ use triglyph::sources::graphify::Graphify;
 use triglyph::sources::ownership::Ownership;
 use triglyph::sources::unity::Unity;
 use triglyph::sources::{Source, SourceFiles};
-use triglyph::{Code, Error, Graph, Scope, Store};
+use triglyph::{Code, Error, Graph, Scope};
 
 use crate::args::{Global, RebuildArgs};
 use crate::config::{Kind, SourceSpec, check_names};
 use crate::outcome::{Failure, Output};
-use crate::place::Place;
+use crate::place::{Place, empty};
 use crate::progress::Bars;
 use crate::report;
 
 pub(crate) fn rebuild(args: &RebuildArgs, global: &Global) -> Result<Output, Failure> {
     check_names(&args.sources.given)?;
     let place = Place::open(&args.store, global)?;
-    let (scope, _) = place.scope(global)?;
+    let (scope, found) = place.find(global)?;
     let sources = sources(args, &place, &scope)?;
     let inputs = || sources.iter().map(input).collect::<Result<Vec<Input>, Failure>>();
     let inputs_again = if args.verify { inputs()? } else { Vec::new() };
-    let graph = place.store.graph(&scope)?;
-    let report: RebuildReport = run(&graph, inputs()?, &mut Bars::default())?;
+    let now = inputs()?;
+    let graph = match found {
+        Some(graph) => graph,
+        // Nothing can be read, so nothing will be written; the report still says why.
+        None if now.iter().all(|input| input.files.is_err()) => empty(&scope)?,
+        None => place.store.graph(&scope)?,
+    };
+    let report: RebuildReport = run(&graph, now, &mut Bars::default())?;
     let mut output = Output::new(&report, report::rebuild::rebuild(&scope, &report))?;
     output.failed = !report.is_complete();
     if args.verify {
-        let fresh = Store::in_memory()?.graph(&scope)?;
+        let fresh = empty(&scope)?;
         let verified = verify(&graph, &fresh, inputs_again, &mut Bars::default())?;
         output.failed |= !verified.equal;
         output.shown += &report::rebuild::verified(&verified, &unread(&graph, sources)?);

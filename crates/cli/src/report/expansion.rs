@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{caution, foot, head, label, string};
+use super::{caution, foot, head, label, raw, string};
 use crate::table::{DIM, count, plural, table, text};
 
 /// One compact line a path. The answer has the detail `full`: lines alone don't know their trust.
@@ -10,12 +10,13 @@ pub(crate) fn lines(answer: &Value) -> String {
     let nodes: Vec<&Value> = answer["nodes"].as_array().into_iter().flatten().collect();
     let mut out = head(answer);
     for path in answer["paths"].as_array().into_iter().flatten() {
+        // The library has made the path printable, arrow by arrow.
         let node = nodes.iter().find(|node| node["id"] == path["to"]).copied().unwrap_or(&Value::Null);
         let strength = node["strength"].as_f64().map(|strength| format!("{DIM}{strength:.2}{DIM:#}  "));
         let stale = node["stale"] == true;
         let kind = string(&node["kind"]);
         let (strength, caution) = (strength.unwrap_or_default(), caution(&path["trust"], stale));
-        out += &format!("  {strength}{}  {DIM}{kind}{DIM:#}{caution}\n", string(&path["compact"]));
+        out += &format!("  {strength}{}  {DIM}{kind}{DIM:#}{caution}\n", raw(&path["compact"]));
     }
     out += &sizes(answer);
     out + &foot(answer)
@@ -29,12 +30,12 @@ pub(crate) fn full(answer: &Value) -> String {
         let trust = format!("{}{}", string(&node["trust"]), if node["stale"] == true { ", stale" } else { "" });
         let distance = node["distance"].to_string();
         let (kind, called, revision) = (string(&node["kind"]), string(&node["label"]), string(&node["revision"]));
-        nodes.add_row([kind, called, &identity, &distance, &trust, revision]);
+        nodes.add_row([kind, called, identity, distance, trust, revision]);
     }
     let mut edges = table(&["from", "type", "to", "origin", "#confidence", "trust", "valid from", "until", "revision"]);
     for edge in answer["edges"].as_array().into_iter().flatten() {
-        let end = |end: &str| label(answer, string(&edge[end])).to_owned();
-        let field = |field: &str| string(&edge[field]).to_owned();
+        let end = |end: &str| label(answer, raw(&edge[end]));
+        let field = |field: &str| string(&edge[field]);
         let from =
             if edge["observed"] == true { format!("{} (seen)", field("valid_from")) } else { field("valid_from") };
         let confidence = edge["confidence"].to_string();

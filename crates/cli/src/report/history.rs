@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{foot, head, short, shortened, string};
-use crate::table::{DIM, plural, text, wrapping};
+use super::{foot, head, raw, short, shortened, string};
+use crate::table::{DIM, plain, plural, sentence, text, wrapping};
 
 /// One row a state: when, what happened, what was different from then on, and who says so.
 pub(crate) fn history(answer: &Value) -> String {
@@ -16,18 +16,18 @@ pub(crate) fn history(answer: &Value) -> String {
         let from = state["valid_from"].as_str().map_or("always", day);
         let seen = if state["observed"] == true { " (seen)" } else { "" };
         // A witness is source|group|record; the source is what tells people who speaks.
-        let source = string(&state["witness"]).split('|').next().unwrap_or_default();
+        let source = plain(raw(&state["witness"]).split('|').next().unwrap_or_default());
         let witness = match state["revision"].as_str() {
             Some(revision) => format!("{source} at {}", shortened(revision)),
-            None => source.to_owned(),
+            None => source,
         };
         let there = state["existence"] == "present";
         rows.add_row([
             format!("{from}{seen}"),
-            day(string(&state["valid_until"])).to_owned(),
+            day(raw(&state["valid_until"])).to_owned(),
             event(state),
             if there { changes(before, props) } else { String::new() },
-            string(&state["trust"]).to_owned(),
+            string(&state["trust"]),
             witness,
             state["seq"].to_string(),
         ]);
@@ -43,9 +43,9 @@ fn day(time: &str) -> &str {
 }
 
 fn event(state: &Value) -> String {
-    let mut out = string(&state["event"]["event_type"]).to_owned();
+    let mut out = string(&state["event"]["event_type"]);
     if let Some(why) = state["event"]["event_description"].as_str() {
-        out += &format!(": {why}");
+        out += &format!(": {}", sentence(why));
     }
     if state["commit_status"] != "committed" {
         out += &format!(" ({})", string(&state["commit_status"]));
@@ -56,12 +56,13 @@ fn event(state: &Value) -> String {
 /// `name value` for what is new, `name old → new` for what changed, `no name` for what is gone.
 fn changes(before: &Map<String, Value>, after: &Map<String, Value>) -> String {
     let new = after.iter().filter(|(name, value)| before.get(*name) != Some(value)).map(|(name, value)| {
+        let shown = plain(name);
         match before.get(name) {
-            Some(old) => format!("{name} {} → {}", short(old), short(value)),
-            None => format!("{name} {}", short(value)),
+            Some(old) => format!("{shown} {} → {}", short(old), short(value)),
+            None => format!("{shown} {}", short(value)),
         }
     });
-    let gone = before.keys().filter(|name| !after.contains_key(*name)).map(|name| format!("no {name}"));
+    let gone = before.keys().filter(|name| !after.contains_key(*name)).map(|name| format!("no {}", plain(name)));
     new.chain(gone).collect::<Vec<_>>().join("\n")
 }
 

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use triglyph::{Budgets, Code, Error};
 
-use crate::table::{DIM, HEAD, WARN, count, plural, table, text};
+use crate::table::{DIM, HEAD, WARN, count, plain, plural, table, text};
 
 /// The first line of an answer: the question, the moment, the scope.
 pub(crate) fn head(answer: &Value) -> String {
@@ -70,7 +70,7 @@ pub(crate) fn foot(answer: &Value) -> String {
         out += &format!(", {least}{} left out", count(omitted));
         if !by_type.is_empty() {
             let types: Vec<String> =
-                by_type.iter().map(|(name, omitted)| format!("{name} {}", count(*omitted))).collect();
+                by_type.iter().map(|(name, omitted)| format!("{} {}", plain(name), count(*omitted))).collect();
             out += &format!(" ({})", types.join(", "));
         }
         out += &format!("{}\n", advice(answer, limit, &cuts));
@@ -116,11 +116,11 @@ fn ask(flag: &str, had: u64, wanted: u64, ceiling: u64) -> String {
 }
 
 /// What the entity of this id is called in the answer.
-fn label<'a>(answer: &'a Value, id: &'a str) -> &'a str {
+fn label(answer: &Value, id: &str) -> String {
     let nodes = answer["nodes"].as_array().into_iter().flatten();
     let further = answer["subjects"].as_array().into_iter().flatten();
     let mut named = nodes.chain([&answer["subject"]]).chain(further);
-    named.find(|node| node["id"] == id).and_then(|node| node["label"].as_str()).unwrap_or(id)
+    plain(named.find(|node| node["id"] == id).and_then(|node| node["label"].as_str()).unwrap_or(id))
 }
 
 /// `  derived` where trust is less than authoritative, `  stale` where a thing may be out of date.
@@ -143,17 +143,23 @@ pub(crate) fn candidates(error: &Error) -> String {
     let json = error.to_json();
     let details = &json["error"]["details"];
     let candidates: Vec<&Value> = details["candidates"].as_array().into_iter().flatten().collect();
-    // An authored thing has no name but its id.
-    let identity = |of: &Value| match string(&of["source"]["authority"]) {
-        "authored" => string(&of["id"]).to_owned(),
-        authority => format!("{authority}:{}", string(&of["source"]["id"])),
+    // An authored thing has no name but its id; nor has one whose name can't be typed.
+    let identity = |of: &Value| {
+        let named = format!("{}:{}", raw(&of["source"]["authority"]), raw(&of["source"]["id"]));
+        let typed = raw(&of["source"]["authority"]) != "authored" && plain(&named) == named;
+        if typed { named } else { raw(&of["id"]).to_owned() }
     };
     let mut rows = table(&["kind", "called", "type this"]);
     for candidate in &candidates {
         let named = identity(candidate);
         let shared = candidates.iter().filter(|other| identity(other) == named).count() > 1;
-        let word = if shared { format!("{} {named}", string(&candidate["kind"])) } else { named };
-        rows.add_row([string(&candidate["kind"]), string(&candidate["label"]), &crate::commands::quote(&word)]);
+        let kind = string(&candidate["kind"]);
+        let word = match shared {
+            true if kind == raw(&candidate["kind"]) => format!("{kind} {named}"),
+            true => raw(&candidate["id"]).to_owned(),
+            false => named,
+        };
+        rows.add_row([kind, string(&candidate["label"]), crate::commands::quote(&word)]);
     }
     let mut out = format!("\n{}", text(&rows));
     let left = details["total"].as_u64().unwrap_or_default().saturating_sub(candidates.len() as u64);
@@ -163,26 +169,27 @@ pub(crate) fn candidates(error: &Error) -> String {
     out
 }
 
-/// The text of a JSON string; empty for anything else.
-fn string(value: &Value) -> &str {
+/// The text of a JSON string, as it may be shown; empty for anything else.
+fn string(value: &Value) -> String {
+    plain(raw(value))
+}
+
+/// The same as it is: to compare, never to show what somebody else chose.
+fn raw(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
 /// A JSON value on one short line.
 fn short(value: &Value) -> String {
-    let text = match value {
-        Value::String(text) => text.replace(char::is_control, " "),
-        other => other.to_string(),
-    };
-    match text.char_indices().nth(60) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
+    match value {
+        Value::String(text) => plain(text),
+        other => plain(&other.to_string()),
     }
 }
 
 /// A commit hash by its first twelve digits; anything shorter as it is.
 fn shortened(revision: &str) -> String {
-    if revision.len() > 20 && revision.is_ascii() { revision[..12].to_owned() } else { revision.to_owned() }
+    plain(if revision.len() > 20 && revision.is_ascii() { &revision[..12] } else { revision })
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use triglyph::graph::Counts;
 use triglyph::sources::Finding;
 
 use super::shortened;
-use crate::table::{BAD, DIM, GOOD, WARN, bytes, count, plural, text, wrapping};
+use crate::table::{BAD, DIM, GOOD, WARN, bytes, count, message, plain, plural, sentence, text, whole, wrapping};
 
 /// How many findings of one reason are shown.
 const PLACES_MAX: usize = 3;
@@ -19,7 +19,7 @@ pub(crate) fn rebuild(scope: &triglyph::Scope, report: &RebuildReport) -> String
     for phase in &report.phases {
         rows.add_row([
             phase.phase.clone(),
-            phase.source.to_string(),
+            plain(&phase.source),
             state(phase.state).to_owned(),
             counts(phase.entities),
             counts(phase.relations),
@@ -32,7 +32,7 @@ pub(crate) fn rebuild(scope: &triglyph::Scope, report: &RebuildReport) -> String
     let mut out = text(&rows);
     for phase in &report.phases {
         if let Some(error) = &phase.error {
-            out += &format!("{BAD}{} {}:{BAD:#} {error}\n", phase.phase, phase.source);
+            out += &format!("{BAD}{} {}:{BAD:#} {}\n", phase.phase, plain(&phase.source), message(error));
         }
         out += &findings(phase, "skipped", &phase.read.skipped);
         out += &findings(phase, "defect", &phase.read.defects);
@@ -44,8 +44,9 @@ pub(crate) fn rebuild(scope: &triglyph::Scope, report: &RebuildReport) -> String
         format!("{} written, sequence {} to {}", bytes(report.log_bytes), report.seq_before, report.seq)
     };
     out + &format!(
-        "{style}{}{style:#}: {scope}, {written}  {DIM}+ added, ~ changed, - removed, = as before{DIM:#}\n",
-        report.state
+        "{style}{}{style:#}: {}, {written}  {DIM}+ added, ~ changed, - removed, = as before{DIM:#}\n",
+        report.state,
+        whole(scope)
     )
 }
 
@@ -58,7 +59,7 @@ pub(crate) fn verified(verified: &Verified, unread: &[String]) -> String {
     let mut out = format!("{BAD}differs{BAD:#} from a rebuild from nothing over the same sources\n");
     out += &format!("  the graph     {projected}\n  from nothing  {fresh}\n");
     if !unread.is_empty() {
-        out += &format!("  the graph also holds what {} said, which was not read now\n", unread.join(", "));
+        out += &format!("  the graph also holds what {} said, which was not read now\n", plain(&unread.join(", ")));
     }
     out
 }
@@ -91,10 +92,15 @@ fn findings(phase: &PhaseReport, what: &str, listed: &[Finding]) -> String {
         // The list is bounded, the count isn't.
         let total = phase.read.counts.get(&format!("{what}:{reason}")).copied().unwrap_or(found.len() as u64);
         let place = |finding: &&Finding| match finding.detail.as_str() {
-            "" => format!("    {}\n", finding.place),
-            detail => format!("    {}: {detail}\n", finding.place),
+            "" => format!("    {}\n", plain(&finding.place)),
+            detail => format!("    {}: {}\n", plain(&finding.place), sentence(detail)),
         };
-        out += &format!("{WARN}{what} {reason}{WARN:#} in {}: {}\n", phase.source, plural(total, "place"));
+        out += &format!(
+            "{WARN}{what} {}{WARN:#} in {}: {}\n",
+            plain(reason),
+            plain(&phase.source),
+            plural(total, "place")
+        );
         out.extend(found.iter().take(PLACES_MAX).map(place));
         let left = total.saturating_sub(found.len().min(PLACES_MAX) as u64);
         if left > 0 {

@@ -17,7 +17,11 @@ const ACKNOWLEDGED: usize = 25;
 /// Commits one entity after another, and says each sequence once it is durable. Ends when it is killed, or when nobody
 /// reads what it says.
 pub(crate) fn write_until_killed(args: &StoreArgs, global: &Global) -> Result<Output, Failure> {
-    let graph = Place::open(&args.store, global)?.writing(global)?;
+    let place = Place::open(&args.store, global)?;
+    let graph = match place.find(global)? {
+        (_, Some(graph)) => graph,
+        (scope, None) => place.store.graph(&scope)?,
+    };
     let mut out = std::io::stdout().lock();
     loop {
         let mut batch = graph.batch()?;
@@ -29,12 +33,15 @@ pub(crate) fn write_until_killed(args: &StoreArgs, global: &Global) -> Result<Ou
 }
 
 /// Has another process write, kills it amid its commits, opens the store again and counts.
-pub(super) fn crash(store: &Path, scope: &Scope) -> Verdict {
+pub(super) fn crash(path: &Path, scope: &Scope) -> Verdict {
     let said = |what: &str, error: &dyn std::fmt::Display| format!("{what}: {error}");
+    let store = Store::open(path, Options::default()).map_err(|error| said("opening the store", &error))?;
+    store.graph(scope).map_err(|error| said("making the scope", &error))?;
+    drop(store);
     let program = std::env::current_exe().map_err(|error| said("finding this program", &error))?;
     let mut child = Command::new(program)
         .arg("write-until-killed")
-        .arg(store)
+        .arg(path)
         .args(["--scope", &scope.to_string()])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -50,7 +57,7 @@ pub(super) fn crash(store: &Path, scope: &Scope) -> Verdict {
     acknowledged = lines.filter_map(sequence).max().unwrap_or(acknowledged);
     child.wait().map_err(|error| said("waiting for its end", &error))?;
 
-    let open = || Store::open(store, Options::default())?.existing(scope);
+    let open = || Store::open(path, Options::default())?.existing(scope);
     let graph = open().map_err(|error| said("opening the store again", &error))?;
     let held = graph.view().seq().0;
     let torn = match &graph.recovery().torn {

@@ -29,6 +29,10 @@ pub(crate) fn demo(args: &DemoArgs, global: &Global) -> Result<Output, Failure> 
         (None, Some(temporary)) => temporary.path().to_owned(),
         (None, None) => PathBuf::new(),
     };
+    if folder.join("STORE").exists() {
+        let message = format!("{} is a store itself; give a folder beside it for the demo", folder.display());
+        return Err(Error::new(Code::Conflict, message).into());
+    }
     std::fs::create_dir_all(&folder).map_err(io)?;
     if folder.join(script::STORE).exists() {
         let message = format!("{} holds a demo already; give another folder, or remove it", folder.display());

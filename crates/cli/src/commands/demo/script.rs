@@ -65,7 +65,9 @@ pub(super) fn play(stage: &mut Stage, folder: &Path, studio: &Path, truth: &Trut
     words::play(stage, store, folder)?;
     proofs(stage, store, folder, &with(&["rebuild", "--scope", "acme/other"], before))?;
     let scope: Scope = "acme/crash".parse()?;
-    let command = format!("triglyph write-until-killed {store} --scope {scope} & sleep 1; kill -9 $!");
+    let command = format!(
+        "triglyph init {store} --scope {scope}; triglyph write-until-killed {store} --scope {scope} & sleep 1; kill -9 $!"
+    );
     stage.act(
         "Crash and recover",
         "Another process commits one entity after another and says when each is durable. It is killed amid its work.",
@@ -327,6 +329,7 @@ fn proofs(stage: &mut Stage, store: &str, folder: &Path, other: &[&str]) -> Resu
             Ok(format!("{lines} lines"))
         },
     )?;
+    scope(stage, store, "acme/copy")?;
     stage.step(
         "And back",
         "Imported into another scope, it is the same content.",
@@ -345,9 +348,10 @@ fn proofs(stage: &mut Stage, store: &str, folder: &Path, other: &[&str]) -> Resu
             Ok("equal".to_owned())
         },
     )?;
+    scope(stage, store, "acme/other")?;
     stage.step(
-        "Another scope",
-        "A second game in the same store, with files of the same names, as they were yesterday.",
+        "Another game",
+        "It lives in the same store, with files of the same names, as they were yesterday.",
         other,
         |report| complete(report).map(|()| "it is complete".to_owned()),
     )?;
@@ -358,6 +362,19 @@ fn proofs(stage: &mut Stage, store: &str, folder: &Path, other: &[&str]) -> Resu
         |answer| {
             hold(answer["whole"] == digest["whole"], || format!("{} was {}", answer["whole"], digest["whole"]))?;
             Ok("unchanged".to_owned())
+        },
+    )?;
+    Ok(())
+}
+
+fn scope(stage: &mut Stage, store: &str, scope: &'static str) -> Result<(), Failure> {
+    stage.step(
+        "A further scope",
+        "Only `init` makes one: a mistyped --scope is an error, never a new scope.",
+        &["init", store, "--scope", scope],
+        |made| {
+            hold(made["scope"] == scope, || format!("found the scope {}", made["scope"]))?;
+            Ok(format!("the scope {scope}"))
         },
     )?;
     Ok(())

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use triglyph::Code;
 
 use crate::outcome::{Failure, Output};
-use crate::table::{BAD, DIM, GOOD, HEAD, table, text};
+use crate::table::{BAD, DIM, GOOD, HEAD, message, table, text};
 use crate::{args, commands, print, report};
 
 /// What a check says: what was as expected, or what was not.
@@ -76,7 +76,7 @@ impl Stage {
         let begun = Instant::now();
         let verdict = match run(words) {
             Err(Failure::Operation(error)) if error.code() == code => {
-                self.say(&clipped(&format!("{error}\n{}", report::candidates(&error))))?;
+                self.say(&clipped(&format!("{}\n{}", message(error.message()), report::candidates(&error))))?;
                 Ok(format!("refused as {}", code.as_str()))
             }
             Err(failure) => Err(failure.to_string()),
@@ -137,8 +137,8 @@ impl Stage {
         took: Duration,
     ) -> Result<(), Failure> {
         self.say(&match &verdict {
-            Ok(found) => format!("{GOOD}as expected:{GOOD:#} {found}  {DIM}{}{DIM:#}\n", millis(took)),
-            Err(why) => format!("{BAD}NOT AS EXPECTED:{BAD:#} {why}\n"),
+            Ok(found) => format!("{GOOD}as expected:{GOOD:#} {}  {DIM}{}{DIM:#}\n", message(found), millis(took)),
+            Err(why) => format!("{BAD}NOT AS EXPECTED:{BAD:#} {}\n", message(why)),
         })?;
         self.done.push(Done { title, command, verdict, took });
         Ok(())
