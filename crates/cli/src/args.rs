@@ -100,6 +100,8 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Read JSON Lines: an export, or facts of your own
     Import(ImportArgs),
+    /// Take back the word of a source that is gone for good
+    Forget(ForgetArgs),
     /// Give up what stands behind the damage of a log
     Salvage(SalvageArgs),
     /// Run any operation with a JSON request: the door for programs
@@ -269,6 +271,24 @@ pub(crate) struct ImportArgs {
     pub(crate) store: PathBuf,
     /// JSON Lines: an export, or lines of your own; - for standard input
     pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  triglyph forget studio.tg graphify:main --yes
+
+A source that is merely missing keeps what it said, marked stale; one that was renamed or is gone for good is told so \
+with this. What other sources say too stays, and history keeps the rest. Without --yes, nothing is done and what would \
+go is counted. The sources are listed by `triglyph status`.")]
+pub(crate) struct ForgetArgs {
+    /// The store
+    #[arg(value_parser = text_path())]
+    pub(crate) store: PathBuf,
+    /// The source instance, such as graphify:main
+    pub(crate) source: String,
+    /// Do it
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -758,3 +758,20 @@ fn a_real_unity_project_has_the_consumers_that_were_counted() {
         assert_eq!(assets(&answer), expected, "{}", of[1]);
     }
 }
+
+/// A source that is gone for good goes only when it is said twice, and what goes is counted before.
+#[test]
+fn a_source_is_forgotten_on_request() {
+    let desk = Desk::with_studio();
+    let entities = || desk.json(&["status", "s.tg"])["counts"]["entities"].clone();
+    let before = entities();
+    let tried = desk.shown(&["forget", "s.tg", "graphify:main"]);
+    assert!(tried.contains("would forget graphify:main") && tried.contains("--yes"), "{tried}");
+    assert_eq!(entities(), before);
+    let done = desk.json(&["forget", "s.tg", "graphify:main", "--yes"]);
+    let left = before.as_u64().unwrap() - done["entities"]["removed"].as_u64().unwrap();
+    assert_eq!((done["dry_run"].as_bool(), entities().as_u64()), (Some(false), Some(left)));
+    let output = desk.run(&["forget", "s.tg", "graphify:mian"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("did you mean \"graphify:main\"?"), "{}", stderr(&output));
+}

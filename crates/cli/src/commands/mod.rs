@@ -4,6 +4,7 @@ mod call;
 mod completions;
 mod demo;
 mod exchange;
+mod forget;
 mod init;
 mod operations;
 mod read;
@@ -28,6 +29,7 @@ pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
         Command::Digest(of) => read::digest(of, global),
         Command::Export(of) => exchange::export(of, global),
         Command::Import(of) => exchange::import(of, global),
+        Command::Forget(of) => forget::run(of, global),
         Command::Salvage(of) => salvage::salvage(of, global),
         Command::Call(of) => call::call(of, global),
         Command::Operations(of) => operations::list(of),
