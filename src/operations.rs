@@ -241,7 +241,7 @@ fn table() -> Vec<Operation> {
             name: "walk",
             effect: Effect::Read,
             summary: "Bounded expansion from one or more subjects along the relations that match.",
-            example: r#"{"subject": "HeroController.cs", "direction": "in", "types": ["DEPENDS_ON"], "depth": 2}"#,
+            example: r#"{"subject": "HeroHealth", "direction": "in", "types": ["SYMBOL_REFERENCES"], "depth": 2}"#,
             request: schema::<WalkRequest>,
             answer: schema::<crate::Answer<Expansion>>,
             call: |operation, graph, request, interrupt| {

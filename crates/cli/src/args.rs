@@ -23,7 +23,8 @@ use self::sources::SourceArgs;
     after_help = "\
 The main job:
   triglyph init studio.tg
-  triglyph rebuild studio.tg --graphify graph.json --unity game --at game --ownership .github/CODEOWNERS
+  triglyph rebuild studio.tg --graphify graph.json --at game/Assets/Scripts \\
+    --unity client=game --at game --ownership .github/CODEOWNERS
   triglyph op studio.tg asset_consumers hero_lantern.png
 
 Everything at once, on made-up data: triglyph demo"
@@ -161,8 +162,8 @@ pub(crate) struct RebuildArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   triglyph op studio.tg asset_consumers hero_lantern.png
-  triglyph op studio.tg change_blast_radius repo:game/Hero.cs --fan-out 128
-  triglyph op studio.tg owner repo:game/Hero.cs --as-of 2026-03-01
+  triglyph op studio.tg change_blast_radius HeroController.cs --fan-out 128
+  triglyph op studio.tg owner repo:game/Assets/Scripts/Ui/UiHud.cs
 
 A subject is an id, an identity (repo:PATH, unity:GUID), or anything that the thing is or was called.")]
 pub(crate) struct OpArgs {
@@ -182,7 +183,7 @@ pub(crate) struct OpArgs {
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
-  triglyph walk studio.tg hero_lantern.png --direction in --type DEPENDS_ON --depth 2")]
+  triglyph walk studio.tg HeroHealth --direction in --type SYMBOL_REFERENCES --depth 2")]
 pub(crate) struct WalkArgs {
     /// The store
     #[arg(value_parser = text_path())]

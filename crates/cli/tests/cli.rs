@@ -469,6 +469,75 @@ fn the_studio_answers_what_was_counted() {
     assert!(beyond.contains("ask for --depth 2"), "{beyond}");
 }
 
+/// An example is the first thing that is typed; one that fails is the last.
+#[test]
+fn every_operation_answers_its_example() {
+    let desk = Desk::with_studio();
+    for operation in list(&desk.json(&["operations"])["operations"]) {
+        let (name, example) = (operation["name"].as_str().unwrap(), operation["example"].as_str().unwrap());
+        let answer = desk.json(&["call", "s.tg", name, example]);
+        let empty = |field: &str| answer[field].as_array().is_some_and(Vec::is_empty);
+        let found = !["edges", "lines", "states", "entities", "types"].into_iter().any(empty);
+        assert!(found, "{name} {example} finds nothing: {answer}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn every_example_of_the_help_works() {
+    let desk = Desk::new();
+    copy(&studio(), desk.0.path());
+    let script = |script: &str| {
+        let program = env!("CARGO_BIN_EXE_triglyph");
+        let mut shell = Command::new("bash");
+        shell.args(["-ec", &format!("set -o pipefail\ntriglyph() {{ '{program}' \"$@\"; }}\n{script}")]);
+        let home = desk.path("home");
+        std::fs::create_dir_all(home.join(".local/share/bash-completion/completions")).unwrap();
+        let output = shell.env("HOME", home).current_dir(desk.0.path()).stdin(Stdio::null()).output().unwrap();
+        assert!(output.status.success(), "{script}\n{}", stderr(&output));
+    };
+    let examples = |words: &[&str]| {
+        let help = desk.shown(&[words, &["--help"]].concat());
+        let lines = help.lines().skip_while(|line| !line.starts_with("Example") && *line != "The main job:").skip(1);
+        let lines: Vec<String> = lines.take_while(|line| !line.is_empty()).map(str::to_owned).collect();
+        assert!(lines.iter().all(|line| line.starts_with("  ")), "an example was broken: {lines:?}");
+        lines.join("\n")
+    };
+    script(&examples(&[]));
+    std::fs::remove_dir_all(desk.path("studio.tg")).unwrap();
+    script(&examples(&["init"]));
+    script(&examples(&["rebuild"]));
+    copy(&desk.path("studio.tg"), &desk.path("old.tg"));
+    for command in [
+        "op",
+        "walk",
+        "history",
+        "status",
+        "digest",
+        "export",
+        "import",
+        "salvage",
+        "call",
+        "operations",
+        "completions",
+    ] {
+        script(&examples(&[command]));
+    }
+}
+
+#[cfg(unix)]
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for path in files(from) {
+        let to = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &to);
+        } else {
+            std::fs::copy(&path, &to).unwrap();
+        }
+    }
+}
+
 /// A digest is compared digit by digit.
 #[test]
 fn digests_are_shown_whole() {
