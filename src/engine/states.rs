@@ -102,7 +102,7 @@ fn opened(lens: &Lens, topic: TopicIx, from: Time, existence: &Existence) -> (Ch
 }
 
 /// Every word from an instant on that the lens hears, taken back or not.
-fn begun<'a>(lens: &'a Lens, topic: TopicIx, from: Time) -> impl Iterator<Item = (&'a Spoken, &'a Point)> {
+fn begun(lens: &Lens, topic: TopicIx, from: Time) -> impl Iterator<Item = (&Spoken, &Point)> {
     let (voices, recorded) = (lens.engine().history(topic).voices().iter(), lens.recorded());
     let heard = voices.filter(|spoken| Ear(lens).hears(spoken.voice));
     let points = heard.flat_map(|spoken| spoken.points.iter().map(move |point| (spoken, point)));

@@ -11,7 +11,8 @@
 //! 3. A *free* step (a file and the asset it is the body of) costs no depth. A level takes all of its free steps before
 //!    any other, so that an answer of less depth is a prefix of one of more.
 //! 4. An entity that is reached in another state than before is expanded in that state too, so what is reached does not
-//!    depend on which path came first. It is shown once, as it was reached first; the rest costs no budget.
+//!    depend on which path came first. It is shown once, as it was reached first; being reached again costs no budget, and
+//!    the fan-out counts in each state by itself.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashSet, VecDeque};
