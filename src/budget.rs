@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Code, Error};
 use crate::evidence::Trust;
-use crate::id::{EntityId, EntityIx, PositionMap, PositionSet, RelationIx, Seq};
+use crate::id::{EntityId, EntityIx, PositionMap, RelationIx, Seq};
 use crate::key::Name;
 use crate::time::Time;
 
@@ -87,6 +87,8 @@ pub enum Limit {
     Interrupt,
     /// A list was longer than its limit; the cursor goes on.
     Rows,
+    /// More lines than fit into an answer of lines; what they tell was found, and `ids` or `full` shows it.
+    Lines,
 }
 
 impl Limit {
@@ -100,6 +102,7 @@ impl Limit {
             Limit::Depth => "depth",
             Limit::Interrupt => "interrupt",
             Limit::Rows => "rows",
+            Limit::Lines => "lines",
         }
     }
 }
@@ -112,7 +115,7 @@ pub struct Reason {
     /// At which entity; none where the answer was cut as a whole.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub at: Option<EntityId>,
-    /// How many matching relations (or rows) were left out.
+    /// How many matching relations (or rows, or lines) were left out.
     pub omitted: u64,
     /// The same by relation type.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
@@ -122,6 +125,14 @@ pub struct Reason {
     pub by_trust: BTreeMap<Trust, u64>,
     /// Whether `omitted` is exact; else it is a lower bound.
     pub exact: bool,
+}
+
+impl Reason {
+    /// An answer was cut as a whole, and this many rows or lines were left out.
+    pub(crate) fn left_out(limit: Limit, omitted: u64) -> Reason {
+        let (by_type, by_trust) = (BTreeMap::new(), BTreeMap::new());
+        Reason { limit, at: None, omitted, by_type, by_trust, exact: true }
+    }
 }
 
 /// The bounds that applied to an answer.
@@ -229,7 +240,7 @@ pub(crate) struct Meter<'a> {
     nodes: Vec<EntityIx>,
     edges: Vec<RelationIx>,
     places: PositionMap<EntityIx, usize>,
-    taken: PositionSet<RelationIx>,
+    taken: PositionMap<RelationIx, usize>,
     stopped: Option<Limit>,
 }
 
@@ -248,7 +259,7 @@ impl<'a> Meter<'a> {
             nodes: Vec::new(),
             edges: Vec::new(),
             places: PositionMap::default(),
-            taken: PositionSet::default(),
+            taken: PositionMap::default(),
             stopped: None,
         }
     }
@@ -267,7 +278,7 @@ impl<'a> Meter<'a> {
     /// Admits a relation and its far end, or ends the sequence.
     pub(crate) fn admit(&mut self, relation: RelationIx, far: EntityIx) -> ControlFlow<(), Admitted> {
         let Some(Applied { budgets, .. }) = self.applied else { return ControlFlow::Break(()) };
-        if self.taken.contains(&relation) {
+        if self.taken.contains_key(&relation) {
             return ControlFlow::Continue(Admitted::Again);
         }
         let new = !self.places.contains_key(&far);
@@ -284,7 +295,7 @@ impl<'a> Meter<'a> {
             self.stopped = limit;
             return ControlFlow::Break(());
         }
-        self.taken.insert(relation);
+        self.taken.insert(relation, self.edges.len());
         self.edges.push(relation);
         if !new {
             return ControlFlow::Continue(Admitted::Relation);
@@ -300,17 +311,17 @@ impl<'a> Meter<'a> {
 
     /// Whether a relation is in the answer.
     pub(crate) fn has(&self, relation: RelationIx) -> bool {
-        self.taken.contains(&relation)
+        self.taken.contains_key(&relation)
+    }
+
+    /// The place of a relation in the answer.
+    pub(crate) fn edge_place(&self, relation: RelationIx) -> Option<usize> {
+        self.taken.get(&relation).copied()
     }
 
     /// The place of an entity in the answer.
     pub(crate) fn place(&self, entity: EntityIx) -> Option<usize> {
         self.places.get(&entity).copied()
-    }
-
-    /// The entities so far, in the order of admission.
-    pub(crate) fn nodes(&self) -> &[EntityIx] {
-        &self.nodes
     }
 
     /// The relations so far, in the order of admission.

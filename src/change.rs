@@ -25,6 +25,8 @@ pub enum Edit {
         /// A digest of what the group says; the next observation of an equal group is then free.
         fingerprint: Option<Name>,
     },
+    /// A group of a source as far as it could be read: said anew, withdrawn nowhere, and stale.
+    ObserveInPart(Group),
     /// A group is gone, with all that it said.
     Withdraw(GroupKey),
     /// What is known about a group as a whole: its revision, its fingerprint, whether it is stale.

@@ -58,7 +58,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    fn new(touched: Touched, unchanged: u64) -> Counts {
+    pub(crate) fn new(touched: Touched, unchanged: u64) -> Counts {
         Counts { added: touched.added, changed: touched.changed, removed: touched.removed, unchanged }
     }
 }
@@ -286,6 +286,12 @@ impl Graph {
             return Err(Error::new(Code::Conflict, message));
         }
         Ok(Admission(&self.0.rebuilding))
+    }
+
+    /// Takes the writer's lock now and sees what others wrote, so that nothing comes between a look and a commit.
+    pub(crate) fn take_writer(&self) -> Result<(), Error> {
+        let mut desk = self.0.desk.lock();
+        self.0.ready(&mut desk)
     }
 
     /// Gives the writer's lock back, so that another process may write; the next commit takes it again.

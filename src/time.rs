@@ -18,6 +18,28 @@ impl Time {
     /// Before every instant: the start of what was always so, as far as anyone knows.
     pub const UNBOUNDED: Time = Time(i64::MIN);
 
+    /// The first instant that may be told: the year 1 begins.
+    pub const FIRST_TOLD: Time = Time(-62_135_596_800_000_000);
+
+    /// The last instant that may be told: the year 9999 ends somewhere.
+    pub const LAST_TOLD: Time = Time(253_402_207_200_000_000);
+
+    /// The instant, if RFC 3339 can say it.
+    ///
+    /// # Errors
+    /// `invalid`, naming the range.
+    pub(crate) fn told(self) -> Result<Time, Error> {
+        if (Time::FIRST_TOLD..=Time::LAST_TOLD).contains(&self) {
+            return Ok(self);
+        }
+        Err(Error::invalid(format!(
+            "a told time lies from {} to {}, found {} microseconds since 1970; what was always so is \"unbounded\"",
+            Time::FIRST_TOLD,
+            Time::LAST_TOLD,
+            self.0
+        )))
+    }
+
     /// An instant from microseconds since 1970.
     pub fn from_micros(micros: i64) -> Time {
         Time(micros)
@@ -154,6 +176,25 @@ mod tests {
             ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000000Z"),
         ] {
             assert_eq!(text.parse::<Time>().unwrap().to_string(), expected, "{text}");
+        }
+    }
+
+    /// A time that no answer can spell would be shown as another one.
+    #[test]
+    fn told_times_can_be_spelt() {
+        let (first, last) = (Time::FIRST_TOLD, Time::LAST_TOLD);
+        assert_eq!(first.to_string(), "0001-01-01T00:00:00.000000Z");
+        assert_eq!(last.to_string(), "9999-12-30T22:00:00.000000Z");
+        for (micros, good) in [
+            (first.0, true),
+            (last.0, true),
+            (0, true),
+            (first.0 - 1, false),
+            (last.0 + 1, false),
+            (i64::MAX, false),
+            (i64::MIN, false),
+        ] {
+            assert_eq!(Time(micros).told().is_ok(), good, "{micros}");
         }
     }
 

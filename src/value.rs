@@ -254,7 +254,7 @@ pub(crate) fn check_props<'a>(props: impl IntoIterator<Item = (&'a Name, &'a Val
     let mut bytes = 2;
     for (name, value) in props {
         value.check().map_err(|error| error.at(format_args!("property {name:?}")))?;
-        bytes += name.len() + value.canonical().len() + 4;
+        bytes += prop_bytes(name, value);
         if bytes > BYTES_MAX {
             return Err(Error::new(
                 Code::TooLarge,
@@ -263,6 +263,11 @@ pub(crate) fn check_props<'a>(props: impl IntoIterator<Item = (&'a Name, &'a Val
         }
     }
     Ok(())
+}
+
+/// What a property adds to the bytes of a state: its name, its value, and what sets them apart.
+pub(crate) fn prop_bytes(name: &Name, value: &Value) -> usize {
+    name.len() + value.canonical().len() + 4
 }
 
 #[cfg(test)]

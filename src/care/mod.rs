@@ -2,4 +2,5 @@
 //!
 //! The third shape of operations: over a graph, with a report. No thread and no schedule; the host decides when.
 
+pub mod forget;
 pub mod rebuild;

@@ -26,7 +26,7 @@ use crate::evidence::{Cause, Confidence, GroupKey, Trust, Voice};
 use crate::id::{ChangeId, EntityId};
 use crate::key::{EntityKey, Name, RelationKey, Topic};
 use crate::time::{Since, Time};
-use crate::value::{Props, Value, check_props};
+use crate::value::{BYTES_MAX, Props, Value, check_props, prop_bytes};
 
 /// What a batch comes to.
 #[derive(Debug, Default)]
@@ -59,6 +59,7 @@ impl Engine {
             desk.decide(edit)
                 .map_err(|error| if batch.edits.len() > 1 { error.at(format!("edit {index}")) } else { error })?;
         }
+        desk.check_sizes()?;
         Ok(desk.decided())
     }
 }
@@ -112,11 +113,57 @@ impl<'a> Desk<'a> {
         self.decision
     }
 
+    /// Refuses words after which a state of the author would be larger than a state may be: changes are small, and add up.
+    fn check_sizes(&self) -> Result<(), Error> {
+        let mut told: BTreeMap<&Topic, Vec<&Say>> = BTreeMap::new();
+        let mut unsaid: BTreeSet<ChangeId> = BTreeSet::new();
+        for change in &self.decision.changes {
+            match change {
+                Change::Say(say) if say.voice == Voice::Author && !say.props.is_empty() => {
+                    told.entry(&say.topic).or_default().push(say);
+                }
+                Change::Unsay { change, .. } => {
+                    unsaid.insert(*change);
+                }
+                _ => {}
+            }
+        }
+        for (topic, says) in told {
+            let draft = Draft::of(self.engine, topic, &Voice::Author);
+            let mut said: Vec<(Time, Name, Option<&Value>)> = draft.said(&unsaid);
+            said.extend(
+                says.iter()
+                    .flat_map(|say| say.props.iter().map(|(name, value)| (say.from, name.clone(), value.as_ref()))),
+            );
+            // By start; of one start in the order in which it was said.
+            said.sort_by_key(|(from, ..)| *from);
+            let first = says.iter().map(|say| say.from).min().unwrap_or(Time::UNBOUNDED);
+            let (mut sizes, mut total): (BTreeMap<Name, usize>, usize) = (BTreeMap::new(), 2);
+            for (i, (from, name, value)) in said.iter().enumerate() {
+                let size = value.map_or(0, |value| prop_bytes(name, value));
+                total = total + size - sizes.insert(name.clone(), size).unwrap_or(0);
+                let whole = said.get(i + 1).is_none_or(|next| next.0 > *from);
+                if whole && *from >= first && total > BYTES_MAX {
+                    let message = format!(
+                        "the properties of {} from {from} on would take {total} bytes as JSON; a state may take {BYTES_MAX}",
+                        self.describe(topic)
+                    );
+                    return Err(Error::new(Code::TooLarge, message));
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn decide(&mut self, edit: &Edit) -> Result<(), Error> {
         match edit {
             Edit::Observe { group, fingerprint } => {
                 self.claim_group(&group.key)?;
                 self.observe(group, fingerprint.as_ref())
+            }
+            Edit::ObserveInPart(group) => {
+                self.claim_group(&group.key)?;
+                self.observe_in_part(group)
             }
             Edit::Withdraw(key) => {
                 self.claim_group(key)?;
@@ -189,6 +236,12 @@ impl<'a> Desk<'a> {
         let known = self.key_of(id).is_some();
         self.name(id, key, source_memory_id)?;
         let topic = Topic::Entity(id);
+        // What was set for good stays so when the entity is ended and created again.
+        let draft = Draft::of(self.engine, &topic, &Voice::Author);
+        let fixed = kind.immutable_props.iter().filter_map(|name| Some((name, props.get(name)?)));
+        if let Some((name, _)) = fixed.into_iter().find(|(name, value)| draft.values(name).any(|set| set != *value)) {
+            return Err(immutable(name, kind));
+        }
         if known && self.present(&topic) {
             return Ok(());
         }
@@ -243,9 +296,7 @@ impl<'a> Desk<'a> {
                 let from = since.from(self.stamp);
                 let same = draft.prop(name, from).and_then(|point| draft.value(point, name)) == value.as_ref();
                 if kind.immutable_props.contains(name) && !same {
-                    let message =
-                        format!("{name:?} of a {} is immutable; it was set when the entity was created", kind.name);
-                    return Err(Error::invalid(message).with_details(serde_json::json!({ "property": name })));
+                    return Err(immutable(name, kind));
                 }
                 if !kind.declares(name) {
                     return Err(undeclared_prop(name, kind));
@@ -432,6 +483,9 @@ impl<'a> Desk<'a> {
 
     /// Invariant 3.
     fn claim_say(&mut self, say: Say) -> Result<Change, Error> {
+        if let Since::Told(at) = say.since {
+            at.told().map_err(|error| error.at(self.describe(&say.topic)))?;
+        }
         let presence = say.presence.map(|_| None);
         for aspect in presence.into_iter().chain(say.props.iter().map(|(name, _)| Some(name.clone()))) {
             let what = aspect.as_ref().map_or_else(|| "the existence".to_owned(), |name| format!("property {name:?}"));
@@ -446,6 +500,11 @@ impl<'a> Desk<'a> {
         }
         Ok(Change::Say(say))
     }
+}
+
+fn immutable(name: &Name, kind: &super::ontology::Type) -> Error {
+    let message = format!("{name:?} of a {} is immutable; it was set when the entity was created", kind.name);
+    Error::invalid(message).with_details(serde_json::json!({ "property": name }))
 }
 
 fn undeclared_prop(name: &Name, kind: &super::ontology::Type) -> Error {

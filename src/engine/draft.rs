@@ -100,6 +100,20 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Every value that the voice ever gave a property and did not take back.
+    pub(super) fn values<'b>(&'b self, name: &'b Name) -> impl Iterator<Item = &'b Value> {
+        let said = self.spoken.points.iter().filter(|point| point.unsaid.is_none());
+        said.filter_map(move |point| self.value(point, name))
+    }
+
+    /// Every word about a property that is neither taken back nor among `unsaid`, by start, then as it was said.
+    pub(super) fn said(&self, unsaid: &BTreeSet<ChangeId>) -> Vec<(Time, Name, Option<&Value>)> {
+        let points = self.spoken.points.iter();
+        let said = points.filter(|point| point.unsaid.is_none() && !unsaid.contains(&point.said));
+        let props = said.flat_map(|point| point.props.iter().map(move |(name, value)| (point.from, name, value)));
+        props.map(|(from, name, value)| (from, self.engine.names.at(*name).clone(), value.as_ref())).collect()
+    }
+
     /// Every property that the voice ever spoke of.
     pub(super) fn prop_names(&self) -> BTreeSet<Name> {
         let known = self.spoken.prop_names().into_iter().map(|ix| self.engine.names.at(ix).clone());

@@ -122,6 +122,11 @@ impl Lens {
         self
     }
 
+    /// The revision that alone counts, where one was asked for.
+    pub(crate) fn only_revision(&self) -> Option<&Name> {
+        self.revision.as_ref()
+    }
+
     /// The snapshot under the lens.
     pub fn view(&self) -> &View {
         &self.view
@@ -482,13 +487,6 @@ impl Filter {
             (false, true) => &[Way::In],
             (false, false) => &[],
         }
-    }
-
-    /// Whether a relation that was found at an entity matches this filter too.
-    pub(crate) fn matches(&self, engine: &Engine, entity: EntityIx, found: &Match) -> bool {
-        let either_way = found.far == entity && (self.out || self.into);
-        let this_way = if found.way == Way::Out { self.out } else { self.into };
-        (this_way || either_way) && self.types.contains(found.kind) && self.kinds.allow(engine, found.far)
     }
 
     /// A relation from an entity to itself is listed once, along it, where both ways are asked for.

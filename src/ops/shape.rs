@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::subject::{SubjectShown, describe};
 use super::walk::expand::Reached;
 use super::walk::path;
-use crate::budget::Meter;
+use crate::budget::{Limit, Meter, Reason};
 use crate::engine::belief::Held;
 use crate::engine::lens::Lens;
 use crate::engine::witnesses::TopicIx;
@@ -42,12 +42,25 @@ pub struct Expansion {
     /// Further subjects, where several were given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub subjects: Vec<SubjectShown>,
+    /// How much of its strength a path loses with each hop, in answers that rank by strength.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decay: Option<f64>,
     /// What was found.
     #[serde(flatten)]
     pub body: Body,
 }
 
 impl Expansion {
+    /// The reason of an answer whose lines did not all fit.
+    pub(crate) fn unfit(&self) -> Option<Reason> {
+        match self.body {
+            Body::Lines { lines_omitted, .. } if lines_omitted > 0 => {
+                Some(Reason::left_out(Limit::Lines, lines_omitted as u64))
+            }
+            _ => None,
+        }
+    }
+
     /// The paths in one line each, whatever the detail; none where only ids were asked for.
     pub fn lines(&self) -> Vec<&str> {
         match &self.body {
@@ -81,7 +94,7 @@ pub enum Body {
         edges: usize,
         /// One line for each entity reached: the path to it.
         lines: Vec<String>,
-        /// Lines that did not fit into [`LINES_BYTES_MAX`] bytes.
+        /// Lines that did not fit into [`LINES_BYTES_MAX`] bytes; the answer is truncated by them, and says so.
         lines_omitted: usize,
     },
     /// `detail: ids`.
@@ -186,29 +199,39 @@ pub(crate) fn shape(
     lens: &Lens,
     reached: &[Reached],
     seeds: &[EntityIx],
-    ranked: bool,
+    decay: Option<f64>,
     detail: Detail,
     meter: &Meter,
 ) -> Expansion {
     let body = match detail {
-        Detail::Full => full(lens, reached, ranked, meter),
+        Detail::Full => full(lens, reached, decay.is_some(), meter),
         Detail::Lines => lines(lens, reached, meter),
         Detail::Ids => ids(lens, reached, meter),
     };
     let mut subjects: Vec<SubjectShown> = seeds.iter().map(|seed| describe(lens, *seed)).collect();
     let subject = subjects.remove(0);
-    Expansion { subject, subjects, body }
+    Expansion { subject, subjects, decay, body }
+}
+
+/// The entities of an answer, each as it was reached first.
+fn shown(reached: &[Reached]) -> impl Iterator<Item = &Reached> {
+    reached.iter().filter(|node| !node.again)
+}
+
+/// The places of those that a path leads to.
+fn arrivals(reached: &[Reached]) -> impl Iterator<Item = usize> {
+    (0..reached.len()).filter(|place| reached[*place].by.is_some() && !reached[*place].again)
 }
 
 fn full(lens: &Lens, reached: &[Reached], ranked: bool, meter: &Meter) -> Body {
     let labels: Vec<String> = reached.iter().map(|node| lens.label(node.entity)).collect();
-    let nodes = reached.iter().zip(&labels).map(|(node, label)| {
+    let nodes = reached.iter().zip(&labels).filter(|(node, _)| !node.again).map(|(node, label)| {
         let mut shown = show_node(lens, node.entity, label.clone(), node.distance);
         shown.strength = ranked.then_some(node.strength);
         shown
     });
     let plain: Vec<String> = labels.iter().map(|label| path::plain(label)).collect();
-    let paths = (0..reached.len()).filter(|place| reached[*place].by.is_some()).map(|place| Path {
+    let paths = arrivals(reached).map(|place| Path {
         to: lens.engine().entity(reached[place].entity).id,
         compact: path::compact(lens, reached, &plain, meter, place),
         edges: path::edges(reached, place),
@@ -225,7 +248,7 @@ fn full(lens: &Lens, reached: &[Reached], ranked: bool, meter: &Meter) -> Body {
 fn lines(lens: &Lens, reached: &[Reached], meter: &Meter) -> Body {
     let labels: Vec<String> = reached.iter().map(|node| path::plain(&lens.label(node.entity))).collect();
     let (mut lines, mut bytes) = (Vec::new(), 0);
-    let mut places = (0..reached.len()).filter(|place| reached[*place].by.is_some());
+    let mut places = arrivals(reached);
     let mut lines_omitted = 0;
     while let Some(place) = places.next() {
         let line = path::compact(lens, reached, &labels, meter, place);
@@ -236,7 +259,7 @@ fn lines(lens: &Lens, reached: &[Reached], meter: &Meter) -> Body {
         }
         lines.push(line);
     }
-    Body::Lines { nodes: reached.len(), edges: meter.edges().len(), lines, lines_omitted }
+    Body::Lines { nodes: shown(reached).count(), edges: meter.edges().len(), lines, lines_omitted }
 }
 
 fn ids(lens: &Lens, reached: &[Reached], meter: &Meter) -> Body {
@@ -257,7 +280,7 @@ fn ids(lens: &Lens, reached: &[Reached], meter: &Meter) -> Body {
         (place(row.source), place(row.target), kind, revision)
     });
     let edges = edges.collect();
-    Body::Ids { nodes: reached.iter().map(|node| engine.entity(node.entity).id).collect(), edges, types, revisions }
+    Body::Ids { nodes: shown(reached).map(|node| engine.entity(node.entity).id).collect(), edges, types, revisions }
 }
 
 /// An entity, as answers show it.

@@ -4,6 +4,9 @@
 //! exclude each other. On macOS the standard library's syncs flush the drive's own cache too (`F_FULLFSYNC`). On
 //! Windows a folder can't be synced; NTFS journals names by itself.
 //!
+//! Only regular files are opened, whatever links lead to them. A FIFO or a device in the place of one is refused at once,
+//! where opening it would wait for ever, or for its other end.
+//!
 //! Network file systems are out of scope: their locks and syncs promise less than [`medium`](super::medium) asks for.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -59,7 +62,7 @@ impl Medium for Folder {
     }
 
     fn open(&self, path: &str) -> io::Result<Box<dyn Source>> {
-        Ok(Box::new(FileSource(File::open(self.path(path))?)))
+        Ok(Box::new(FileSource(open_regular(OpenOptions::new().read(true), &self.path(path))?)))
     }
 
     fn create(&self, path: &str) -> io::Result<Arc<dyn Sink>> {
@@ -68,12 +71,12 @@ impl Medium for Folder {
     }
 
     fn append(&self, path: &str) -> io::Result<Arc<dyn Sink>> {
-        Ok(Arc::new(FileSink(OpenOptions::new().append(true).open(self.path(path))?)))
+        Ok(Arc::new(FileSink(open_regular(OpenOptions::new().append(true), &self.path(path))?)))
     }
 
     fn overwrite(&self, path: &str, record: &[u8]) -> io::Result<()> {
         // Not truncated: a reader must never find the file empty.
-        let mut file = OpenOptions::new().write(true).create(true).truncate(false).open(self.path(path))?;
+        let mut file = open_regular(OpenOptions::new().write(true).create(true).truncate(false), &self.path(path))?;
         file.write_all(record)
     }
 
@@ -101,7 +104,7 @@ impl Medium for Folder {
     fn try_lock(&self, path: &str) -> io::Result<Option<Box<dyn Lock>>> {
         let path = self.path(path);
         for _ in 0..LOCK_TRIES {
-            let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path)?;
+            let file = open_regular(OpenOptions::new().write(true).create(true).truncate(false), &path)?;
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Ok(None),
@@ -138,6 +141,27 @@ pub(super) fn system_time() -> Time {
 /// Randomness of the system.
 pub(super) fn system_entropy(bytes: &mut [u8]) -> io::Result<()> {
     getrandom::fill(bytes).map_err(|error| io::Error::other(error.to_string()))
+}
+
+/// Opens a file that can't make us wait: a regular one.
+fn open_regular(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    let opened = options.open(path);
+    let kind = match &opened {
+        Ok(file) => Some(file.metadata()?.file_type()),
+        // A FIFO that nobody reads, a socket and a folder are not even opened for writing.
+        Err(_) => fs::metadata(path).ok().map(|found| found.file_type()),
+    };
+    match kind {
+        Some(kind) if !kind.is_file() => {
+            let found = if kind.is_dir() { "a folder" } else { "a FIFO, a device or a socket" };
+            Err(io::Error::other(format!(
+                "a regular file expected, {found} found; move it away, and restore the file from a backup"
+            )))
+        }
+        _ => opened,
+    }
 }
 
 /// Makes a folder, unless it is there.

@@ -13,6 +13,9 @@
 //! | 4 | CRC32C of all the bytes before |
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
+use std::fmt;
+
+use super::log::REMEDY;
 use crate::error::{Code, Error};
 use crate::scope::Scope;
 
@@ -88,13 +91,38 @@ pub(crate) fn seal(magic: &[u8; 8], body: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// What to say about a damaged file of a kind: the file, what is wrong, and what to do.
+pub(crate) fn damaged(file: &str, magic: &[u8; 8], what: impl fmt::Display) -> Error {
+    Error::new(Code::Corrupt, format!("{file}: {what}; {}", remedy(magic)))
+}
+
+fn remedy(magic: &[u8; 8]) -> &'static str {
+    match magic {
+        STORE => {
+            "restore the file from a backup. It holds the store's id and nothing more, which stands in the SCOPE file and \
+             the log of each scope, too: docs/format.md says how to make STORE again"
+        }
+        SCOPE => {
+            "restore the file from a backup; or move it away and salvage the scope by its name, which makes SCOPE again \
+             and leaves the log as it is"
+        }
+        _ => REMEDY,
+    }
+}
+
 /// The fields of the envelope that `bytes` begin with.
 ///
 /// # Errors
 /// `corrupt` when it is damaged, `unsupported_version` when another version wrote it.
 pub(crate) fn unseal<'a>(file: &str, magic: &[u8; 8], bytes: &'a [u8]) -> Result<Fields<'a>, Error> {
-    let corrupt = |what: String| Error::new(Code::Corrupt, format!("{file}: {what}"));
+    let corrupt = |what: String| damaged(file, magic, what);
     let mut fields = Fields::new(bytes);
+    if bytes.len() < AROUND {
+        let (magic, found) = (magic.escape_ascii(), bytes.len());
+        return Err(corrupt(format!(
+            "expected a file that begins with {magic} and has {AROUND} bytes or more, found one of {found} bytes"
+        )));
+    }
     let found = fields.take(8);
     if found != magic {
         let (magic, found) = (magic.escape_ascii(), found.escape_ascii());
@@ -103,11 +131,19 @@ pub(crate) fn unseal<'a>(file: &str, magic: &[u8; 8], bytes: &'a [u8]) -> Result
     let (version, len) = (fields.u32(), fields.u32());
     let sealed = usize::try_from(len).ok().filter(|len| *len >= AROUND).and_then(|len| bytes.get(..len));
     let Some((covered, checksum)) = sealed.and_then(<[u8]>::split_last_chunk::<4>) else {
-        return Err(corrupt(format!("expected a header of {AROUND} to {} bytes, found length {len}", bytes.len())));
+        let there = bytes.len();
+        return Err(corrupt(format!(
+            "expected a length between {AROUND} and {there}, the bytes that are there, at byte 12, found {len}; the file \
+             was cut, or the length is damaged"
+        )));
     };
     let (expected, found) = (crc32c::crc32c(covered), u32::from_le_bytes(*checksum));
     if expected != found {
-        return Err(corrupt(format!("header checksum {expected:08x} expected, {found:08x} found")));
+        let last = len.saturating_sub(4);
+        return Err(corrupt(format!(
+            "expected the checksum {expected:08x} at byte {last}, found {found:08x}; some of the bytes before it were \
+             changed, or the checksum was"
+        )));
     }
     if !(VERSION_MIN..=VERSION).contains(&version) {
         let details = serde_json::json!({ "found": version, "min": VERSION_MIN, "max": VERSION });
@@ -131,9 +167,11 @@ pub(crate) fn unseal_file<'a>(file: &str, magic: &[u8; 8], bytes: &'a [u8]) -> R
     let fields = unseal(file, magic, bytes)?;
     let sealed = fields.rest.len().saturating_add(AROUND);
     if bytes.len() != sealed {
-        return Err(Error::new(
-            Code::Corrupt,
-            format!("{file}: expected a file of {sealed} bytes, found {}", bytes.len()),
+        let found = bytes.len();
+        return Err(damaged(
+            file,
+            magic,
+            format!("expected a file of {sealed} bytes, as its header says, found {found}"),
         ));
     }
     Ok(fields)

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::format::{self, ENVELOPE_BYTES_MAX, Identity, WRITER};
-use super::medium::{Lock, Medium, join, read_small};
+use super::medium::{Lock, Medium, failed, join, read_small};
 use crate::error::{Code, Error};
 use crate::id::Seq;
 use crate::time::Time;
@@ -105,7 +105,7 @@ impl WriterLock {
                     self.folder
                 ),
             )),
-            Err(error) => Err(Error::io(format_args!("looking at {}/lock", self.folder), &error)),
+            Err(error) => Err(failed(&*self.medium, format_args!("looking at {}/lock", self.folder), &error)),
         }
     }
 
@@ -120,7 +120,9 @@ impl WriterLock {
 pub(crate) fn poll(medium: &dyn Medium, path: &str, timeout: Duration) -> Result<Option<Box<dyn Lock>>, Error> {
     let begun = Instant::now();
     loop {
-        if let Some(held) = medium.try_lock(path).map_err(|error| Error::io(format_args!("locking {path}"), &error))? {
+        if let Some(held) =
+            medium.try_lock(path).map_err(|error| failed(medium, format_args!("locking {path}"), &error))?
+        {
             return Ok(Some(held));
         }
         let left = timeout.saturating_sub(begun.elapsed());

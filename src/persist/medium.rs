@@ -13,6 +13,7 @@
 //! [`Folder`](super::folder::Folder) is a real one; [`Memory`](super::memory::Memory) keeps everything in memory, and
 //! can crash and fail on purpose.
 
+use std::fmt;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
@@ -178,13 +179,13 @@ pub(crate) fn read_full(source: &mut dyn Source, mut offset: u64, into: &mut [u8
 
 /// A small file whole; `None` when there is none.
 pub(crate) fn read_small(medium: &dyn Medium, path: &str, bytes_max: u64) -> Result<Option<Vec<u8>>, Error> {
-    let doing = || format!("reading {path}");
+    let refused = |error: io::Error| failed(medium, format_args!("reading {path}"), &error);
     let mut source = match medium.open(path) {
         Ok(source) => source,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Error::io(doing(), &error)),
+        Err(error) => return Err(refused(error)),
     };
-    let len = source.len().map_err(|error| Error::io(doing(), &error))?;
+    let len = source.len().map_err(refused)?;
     if len > bytes_max {
         return Err(Error::new(
             Code::Corrupt,
@@ -192,7 +193,7 @@ pub(crate) fn read_small(medium: &dyn Medium, path: &str, bytes_max: u64) -> Res
         ));
     }
     let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
-    let filled = read_full(&mut *source, 0, &mut bytes).map_err(|error| Error::io(doing(), &error))?;
+    let filled = read_full(&mut *source, 0, &mut bytes).map_err(refused)?;
     bytes.truncate(filled);
     Ok(Some(bytes))
 }
@@ -208,7 +209,7 @@ pub(crate) fn publish(
     fill: &mut dyn FnMut(&dyn Sink) -> Result<(), Error>,
 ) -> Result<Arc<dyn Sink>, Error> {
     let (path, temporary) = (join(folder, name), join(folder, &format!("{name}.tmp")));
-    let doing = |error: io::Error| Error::io(format_args!("writing {path}"), &error);
+    let doing = |error: io::Error| failed(medium, format_args!("writing {path}"), &error);
     match medium.remove(&temporary) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(doing(error)),
         _ => {}
@@ -219,6 +220,22 @@ pub(crate) fn publish(
     medium.rename(&temporary, &path).map_err(doing)?;
     medium.sync_folder(folder).map_err(doing)?;
     Ok(sink)
+}
+
+/// An error of the system: what was being done, in which store, and what to do about it.
+pub(crate) fn failed(medium: &dyn Medium, doing: impl fmt::Display, error: &io::Error) -> Error {
+    let remedy = match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "; free space there and open the store again: nothing that was promised is lost"
+        }
+        ErrorKind::PermissionDenied => {
+            "; give this user the right to read the folder and its files, and to write them where anything is written"
+        }
+        ErrorKind::ReadOnlyFilesystem => "; the store can be read there, and written once its disk can be",
+        _ => "",
+    };
+    let told = io::Error::new(error.kind(), format!("{error}{remedy}"));
+    Error::io(format_args!("{doing}, in the store at {}", medium.root()), &told)
 }
 
 /// A path out of a folder and a name.

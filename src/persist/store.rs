@@ -13,9 +13,10 @@ use parking_lot::Mutex;
 use super::format::{self, ENVELOPE_BYTES_MAX, Identity, SCOPE, STORE};
 use super::lock::{self, Note, WriterLock};
 use super::log::Log;
-use super::log::reader::{Hint, Reading};
+use super::log::reader::{Hint, Reading, SEARCH_REACH, Segment};
+use super::log::segment::SegmentName;
 use super::log::writer::LogWriter;
-use super::medium::{Medium, join, publish, read_small, write_all};
+use super::medium::{Medium, failed, join, publish, read_small, write_all};
 use super::{Recovery, Repository, Salvage, Writer};
 use crate::change::Commit;
 use crate::error::{Code, Error};
@@ -52,7 +53,7 @@ impl LocalStore {
                 ErrorKind::NotADirectory => {
                     Error::not_found(format!("{root} is a file; a store is a folder, made with `triglyph init PATH`"))
                 }
-                _ => Error::io(format_args!("opening {root}"), &error),
+                _ => failed(&*medium, "listing its folder", &error),
             });
         }
         let Some(bytes) = read_small(&*medium, "STORE", ENVELOPE_BYTES_MAX)? else {
@@ -61,10 +62,13 @@ impl LocalStore {
                  `triglyph init PATH`"
             )));
         };
-        let mut fields = format::unseal_file("STORE", STORE, &bytes)?;
+        let mut fields = format::unseal_file("STORE", STORE, &bytes).map_err(|error| error.at(&root))?;
         let id = fields.id();
         if !fields.is_spent() {
-            return Err(Error::new(Code::Corrupt, format!("STORE: expected 36 bytes, found {}", bytes.len())));
+            let found = bytes.len();
+            return Err(
+                format::damaged("STORE", STORE, format_args!("expected a file of 36 bytes, found {found}")).at(root)
+            );
         }
         Ok(LocalStore { medium, id, segment_bytes_max: SEGMENT_BYTES_MAX })
     }
@@ -75,7 +79,7 @@ impl LocalStore {
     /// `conflict` where a store or anything else is there already; what the system says.
     pub fn create(medium: Arc<dyn Medium>) -> Result<LocalStore, Error> {
         let root = medium.root();
-        let doing = |error: std::io::Error| Error::io(format_args!("making a store at {root}"), &error);
+        let doing = |error: std::io::Error| failed(&*medium, "making a store", &error);
         medium.create_folder("").map_err(doing)?;
         // Looked at before anything is written, so that a folder of something else stays as it is.
         let refuse = || -> Result<(), Error> {
@@ -100,9 +104,10 @@ impl LocalStore {
         LocalStore::open(medium)
     }
 
-    /// The same store with another bound on the length of a log segment (64 MiB): smaller ones can be collected sooner.
+    /// The same store with another bound on the length of a log segment (64 MiB, and at most 256 MiB): smaller ones can be
+    /// collected sooner.
     pub fn with_segment_bytes_max(mut self, bytes: u64) -> LocalStore {
-        self.segment_bytes_max = bytes;
+        self.segment_bytes_max = bytes.min(SEARCH_REACH);
         self
     }
 
@@ -111,18 +116,43 @@ impl LocalStore {
         uuid::Uuid::from_bytes(self.id)
     }
 
-    /// The scopes that the store holds, sorted.
+    /// The scopes that the store holds, sorted. A folder that can't be told whose it is hides none of the others; see
+    /// [`Self::damaged_scopes`].
     ///
     /// # Errors
-    /// `corrupt` and `foreign` where a `SCOPE` file can't be what it should be; what the system says.
+    /// What is wrong with the first damaged folder, where there is no other: a store of damaged scopes must not look
+    /// empty. What the system says.
     pub fn scopes(&self) -> Result<Vec<Scope>, Error> {
-        let names = self.medium.list("").map_err(|error| Error::io(self.medium.root(), &error))?;
-        let mut scopes = Vec::new();
-        for folder in names.iter().filter(|name| is_scope_folder(name)) {
-            scopes.extend(self.scope_in(folder)?);
+        let (scopes, damaged) = self.look()?;
+        match damaged.into_iter().next() {
+            Some((_, error)) if scopes.is_empty() => Err(error),
+            _ => Ok(scopes),
+        }
+    }
+
+    /// The scopes' folders that can't be told whose they are, each with what is wrong.
+    ///
+    /// That is `corrupt` where `SCOPE` is damaged or missing beside a log, `foreign` where it is that of another folder
+    /// or store, or what the system says.
+    ///
+    /// # Errors
+    /// What the system says to listing the store's own folder.
+    pub fn damaged_scopes(&self) -> Result<Vec<(String, Error)>, Error> {
+        Ok(self.look()?.1)
+    }
+
+    /// The scopes, and the folders of which no scope can be told.
+    fn look(&self) -> Result<(Vec<Scope>, Vec<Damaged>), Error> {
+        let names = self.medium.list("").map_err(|error| failed(&*self.medium, "listing its folder", &error))?;
+        let (mut scopes, mut damaged) = (Vec::new(), Vec::new());
+        for folder in names.into_iter().filter(|name| is_scope_folder(name)) {
+            match self.scope_in(&folder) {
+                Ok(scope) => scopes.extend(scope),
+                Err(error) => damaged.push((folder, error)),
+            }
         }
         scopes.sort();
-        Ok(scopes)
+        Ok((scopes, damaged))
     }
 
     /// The durable side of a scope; with `create` it is made where it is missing.
@@ -135,30 +165,32 @@ impl LocalStore {
     }
 
     fn log(&self, scope: &Scope, create: bool) -> Result<Log, Error> {
-        let folder = scope.folder();
-        match self.scope_in(&folder)? {
-            Some(found) if found != *scope => {
-                return Err(Error::new(
-                    Code::Foreign,
-                    format!("{folder}/SCOPE: expected the scope {scope}, found {found}; the folder was renamed"),
-                ));
+        let log = self.log_of(scope);
+        if self.scope_in(&log.folder)?.is_none() {
+            if !create {
+                return Err(Error::not_found(format!("the store holds no scope {scope}")));
             }
-            Some(_) => {}
-            None if create => self.make_scope(scope, &folder)?,
-            None => return Err(Error::not_found(format!("the store holds no scope {scope}"))),
+            self.make_scope(scope, &log.folder)?;
         }
-        Ok(Log { medium: self.medium.clone(), folder, identity: Identity::new(self.id, scope) })
+        Ok(log)
+    }
+
+    fn log_of(&self, scope: &Scope) -> Log {
+        Log { medium: self.medium.clone(), folder: scope.folder(), identity: Identity::new(self.id, scope) }
     }
 
     /// Gives up what stands behind the damage of a scope's log, so that the scope can be written again; says what is
     /// lost. A log that can be read is left as it is.
     ///
-    /// Nothing is deleted: segments that are given up get the name `lost-…`. Only for somebody who asked for it, and
-    /// has no backup to restore.
+    /// Nothing is deleted: segments that are given up get the name `lost-…`. A `SCOPE` that is missing beside a log is
+    /// made again. Only for somebody who asked for it, and has no backup to restore.
     ///
     /// # Errors
     /// `locked` as [`Repository::writer`]; `not_found`; what the system says.
     pub fn salvage(&self, scope: &Scope, busy_timeout: Duration) -> Result<Salvage, Error> {
+        if self.scope_is_lost(&scope.folder())? {
+            self.make_scope_again(scope)?;
+        }
         let log = self.log(scope, false)?;
         let lock = WriterLock::acquire(&log.medium, &log.folder, &log.identity, busy_timeout)?;
         log.salvage(&lock)
@@ -166,8 +198,10 @@ impl LocalStore {
 
     fn scope_in(&self, folder: &str) -> Result<Option<Scope>, Error> {
         let path = join(folder, "SCOPE");
-        let Some(bytes) = read_small(&*self.medium, &path, ENVELOPE_BYTES_MAX)? else { return Ok(None) };
-        let mut fields = format::unseal_file(&path, SCOPE, &bytes)?;
+        let Some(bytes) = read_small(&*self.medium, &path, ENVELOPE_BYTES_MAX)? else {
+            return if self.scope_is_lost(folder)? { Err(self.lost_scope(folder)) } else { Ok(None) };
+        };
+        let mut fields = format::unseal_file(&path, SCOPE, &bytes).map_err(|error| error.at(self.medium.root()))?;
         let whose = fields.id();
         let id = fields.id();
         let mut name = || {
@@ -177,12 +211,57 @@ impl LocalStore {
         let names = name().zip(name());
         let scope = names.and_then(|(workspace, game)| Scope::new(workspace, game).ok());
         let Some(scope) = scope.filter(|_| fields.is_spent()) else {
-            return Err(Error::new(Code::Corrupt, format!("{path}: expected two names and nothing more")));
+            return Err(format::damaged(&path, SCOPE, "expected two names and nothing more, found other bytes")
+                .at(self.medium.root()));
         };
         let mut ids = Vec::from(whose);
         ids.extend_from_slice(&id);
         Identity::new(self.id, &scope).check(&path, &mut format::Fields::new(&ids))?;
+        if scope.folder() != folder {
+            return Err(Error::new(
+                Code::Foreign,
+                format!(
+                    "{path}: expected the scope whose folder is {folder}, found {scope}, whose folder is {}; the folder \
+                     was copied or renamed, in the store at {}: give it its own name back, or move the copy away",
+                    scope.folder(),
+                    self.medium.root()
+                ),
+            ));
+        }
         Ok(Some(scope))
+    }
+
+    /// Makes the `SCOPE` that a log lost, unless the log is another's.
+    fn make_scope_again(&self, scope: &Scope) -> Result<(), Error> {
+        let log = self.log_of(scope);
+        let _lock = making(&*self.medium)?;
+        for name in log.segments()? {
+            match Segment::open(&log, name)?.start(&log) {
+                Err(error) if error.code() == Code::Foreign => return Err(error),
+                _ => {}
+            }
+        }
+        self.publish_scope(scope, &log.folder)
+    }
+
+    /// Whether a folder has a log, and no `SCOPE` that says whose.
+    fn scope_is_lost(&self, folder: &str) -> Result<bool, Error> {
+        let names = match self.medium.list(folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+            names => names.map_err(|error| failed(&*self.medium, format_args!("listing {folder}"), &error))?,
+        };
+        Ok(names.iter().any(|name| SegmentName::parse(name).is_some()) && !names.iter().any(|name| name == "SCOPE"))
+    }
+
+    fn lost_scope(&self, folder: &str) -> Error {
+        Error::new(
+            Code::Corrupt,
+            format!(
+                "{folder}: expected the file SCOPE beside the segments of a log, found none, in the store at {}; restore \
+                 it from a backup, or salvage the scope by its name, which makes SCOPE again and leaves the log as it is",
+                self.medium.root()
+            ),
+        )
     }
 
     fn make_scope(&self, scope: &Scope, folder: &str) -> Result<(), Error> {
@@ -191,17 +270,24 @@ impl LocalStore {
         if self.scope_in(folder)?.is_some() {
             return Ok(());
         }
-        medium.create_folder(folder).map_err(|error| Error::io(format_args!("making {folder}"), &error))?;
+        medium.create_folder(folder).map_err(|error| failed(medium, format_args!("making {folder}"), &error))?;
+        self.publish_scope(scope, folder)?;
+        medium.sync_folder("").map_err(|error| failed(medium, "syncing its folder", &error))
+    }
+
+    fn publish_scope(&self, scope: &Scope, folder: &str) -> Result<(), Error> {
         let mut body = Identity::new(self.id, scope).bytes().to_vec();
         for name in [scope.workspace(), scope.game()] {
             // A name of a scope has at most 256 bytes.
             body.extend_from_slice(&u16::try_from(name.len()).unwrap_or(u16::MAX).to_le_bytes());
             body.extend_from_slice(name.as_bytes());
         }
-        publish_envelope(medium, folder, "SCOPE", &format::seal(SCOPE, &body))?;
-        medium.sync_folder("").map_err(|error| Error::io(format_args!("syncing {}", medium.root()), &error))
+        publish_envelope(&*self.medium, folder, "SCOPE", &format::seal(SCOPE, &body))
     }
 }
+
+/// A scope's folder, and why nobody can tell whose it is.
+type Damaged = (String, Error);
 
 fn is_scope_folder(name: &str) -> bool {
     name.len() == 26 && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
@@ -216,7 +302,7 @@ fn making(medium: &dyn Medium) -> Result<Box<dyn super::medium::Lock>, Error> {
 
 fn publish_envelope(medium: &dyn Medium, folder: &str, name: &str, bytes: &[u8]) -> Result<(), Error> {
     publish(medium, folder, name, &mut |sink| {
-        write_all(sink, bytes).map_err(|error| Error::io(format_args!("writing {name}"), &error))
+        write_all(sink, bytes).map_err(|error| failed(medium, format_args!("writing {}", join(folder, name)), &error))
     })?;
     Ok(())
 }
@@ -252,7 +338,10 @@ impl Repository for LocalRepository {
     }
 
     fn entropy(&self, bytes: &mut [u8]) -> Result<(), Error> {
-        self.log.medium.entropy(bytes).map_err(|error| Error::io("reading entropy", &error))
+        self.log
+            .medium
+            .entropy(bytes)
+            .map_err(|error| failed(&*self.log.medium, "reading the system's randomness", &error))
     }
 
     fn bytes(&self) -> Result<u64, Error> {
@@ -260,7 +349,7 @@ impl Repository for LocalRepository {
         for segment in self.log.segments()? {
             let path = self.log.path(segment);
             let len = self.log.medium.open(&path).and_then(|source| source.len());
-            bytes += len.map_err(|error| Error::io(path, &error))?;
+            bytes += len.map_err(|error| failed(&*self.log.medium, format_args!("reading {path}"), &error))?;
         }
         Ok(bytes)
     }

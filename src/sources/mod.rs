@@ -54,7 +54,8 @@ pub enum FileKind {
     File {
         /// Its size.
         bytes: u64,
-        /// When it was last modified, in nanoseconds since 1970.
+        /// When it was last modified, in nanoseconds since 1970; where the system says when it was last changed in any way,
+        /// then that.
         modified_nanos: i128,
     },
     /// A folder.
@@ -98,6 +99,10 @@ pub struct Parsed {
     /// Groups that could not be read this time: what is known of them stays, marked stale. A name that ends in `/` stands
     /// for every group beneath it.
     pub stale: Vec<Name>,
+    /// True when some record could not be read and nobody knows of which group it was: what is known of a group and not
+    /// said this time stays, and the group is stale. (A group that is both in `groups` and in `stale` was itself read in
+    /// part.)
+    pub in_part: bool,
     /// True when nothing could be read, so that every group of the source is stale.
     pub all_stale: bool,
     /// What was read, skipped and found defective.

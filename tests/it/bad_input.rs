@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value as Json, json};
-use triglyph::care::rebuild::{Input, Phase, PhaseReport, PhaseState, rebuild};
+use triglyph::care::rebuild::{Input, Phase, PhaseReport, PhaseState, rebuild, verify};
 use triglyph::operations::operation;
 use triglyph::persist::roots::Roots;
 use triglyph::sources::graphify::Graphify;
@@ -256,4 +256,57 @@ fn an_unreadable_file() {
     rebuild(&graph, studio.inputs(), &mut ()).unwrap();
     let answer = walk.call(&graph, json!({ "subject": "repo:game/Assets/Hero.prefab" }), &|| false).unwrap();
     assert_eq!(answer["nodes"][0].get("stale"), None);
+}
+
+/// A record that is spoilt today was read yesterday: what it said is kept, what can be read is read, and the graph says
+/// that it may be out of date.
+#[test]
+fn a_spoilt_record_takes_nothing_away() {
+    let renamed = CODE.replace(r#""id""#, r#""uid""#);
+    check(|studio| studio.write("graph.json", &renamed), 0, PhaseState::Partial, &["graph.json nodes[0]: no_id"]);
+    let escape = CODE.replace("Run()", r"R\ud800un()");
+    check(|studio| studio.write("graph.json", &escape), 0, PhaseState::Partial, &["graph.json nodes[1]: bad_row"]);
+    let meta = |studio: &Studio| studio.write("game/Assets/Deep/Moth.prefab.meta", b"\xff\x00\x13junk");
+    check(meta, 1, PhaseState::Partial, &["game/Assets/Deep/Moth.prefab.meta", "meta_without_guid"]);
+    let body = |studio: &Studio| studio.write("game/Assets/Deep/Moth.prefab", b"\x00\x00\x00binary");
+    check(body, 1, PhaseState::Partial, &["game/Assets/Deep/Moth.prefab", "binary"]);
+}
+
+/// What was spoilt is whole again: nothing stale is left, and the graph is that of a rebuild from nothing.
+#[test]
+fn a_mended_record_is_fresh() {
+    let studio = Studio::new();
+    let (graph, fresh) = (graph(), self::graph());
+    rebuild(&graph, studio.inputs(), &mut ()).unwrap();
+    studio.write("graph.json", CODE.replace("Run()", r"R\ud800un()"));
+    let spoilt = rebuild(&graph, studio.inputs(), &mut ()).unwrap();
+    assert_eq!((spoilt.state.as_str(), spoilt.phases[0].stale), ("failed", 1));
+    // While something is stale, nothing can be proved.
+    let error = verify(&graph, &self::graph(), studio.inputs(), &mut ()).unwrap_err();
+    assert!(error.message().contains("1 file groups could not be read"), "{error}");
+    studio.write("graph.json", CODE.replace("Run()", "Walk()"));
+    let mended = rebuild(&graph, studio.inputs(), &mut ()).unwrap();
+    assert_eq!((mended.state.as_str(), mended.phases[0].stale), ("complete", 0));
+    let verified = verify(&graph, &fresh, studio.inputs(), &mut ()).unwrap();
+    assert!(verified.equal, "{verified:?}");
+}
+
+/// A file that was replaced by one of the same size and time is another file.
+#[cfg(unix)]
+#[test]
+fn a_file_of_the_same_size_and_time() {
+    let studio = Studio::new();
+    // More files than are read for their fingerprint.
+    for n in 0..20 {
+        studio.write(&format!("game/Assets/Rock{n}.mat"), "%YAML 1.1\n");
+    }
+    let graph = graph();
+    rebuild(&graph, studio.inputs(), &mut ()).unwrap();
+    let path = studio.path().join("game/Assets/Hero.prefab");
+    let modified = std::fs::metadata(&path).unwrap().modified().unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace(&format!("{:032x}", 1), &format!("{:032x}", 7))).unwrap();
+    std::fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+    let report = rebuild(&graph, studio.inputs(), &mut ()).unwrap();
+    assert_eq!((report.phases[1].state, report.phases[1].groups.changed), (PhaseState::Complete, 1));
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use triglyph::persist::{LocalStore, Memory, Repository};
+use triglyph::persist::{Folder, LocalStore, Memory, Repository};
 use triglyph::{Code, Error, Scope, Seq};
 
 use crate::log::read;
@@ -451,6 +451,81 @@ fn a_frame_of_another_history() {
             }
         }
     }
+}
+
+/// Somebody lengthens the log by 8 GiB of nothing: opening it must not take the time of reading it. A frame that proves
+/// damage is still found as far behind as a writer can have put it.
+#[cfg(unix)]
+#[test]
+fn a_tail_that_is_endless() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = LocalStore::create(Arc::new(Folder::new(folder.path()))).unwrap();
+    let repository = store.repository(&scope(), true).unwrap();
+    append(&*repository, (1..=3).map(commit));
+    let scoped = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+    let scoped = scoped.into_iter().find(|path| path.is_dir()).unwrap();
+    std::fs::remove_file(scoped.join("writer")).unwrap();
+    let path = scoped.join("log-00000000000000000001.tgw");
+    let log = std::fs::read(&path).unwrap();
+    let bounds = bounds(&log);
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.set_len(8 << 30).unwrap();
+    let begun = std::time::Instant::now();
+    let (commits, recovery) = read(&*repository, 0).unwrap();
+    assert_eq!((commits.len(), recovery.torn.unwrap().offset as usize), (3, bounds[3]));
+    let took = begun.elapsed();
+    // Half a second in an optimized build; tests aren't.
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    // Commit 2 is gone, and the frame that says it was durable stands as far away as can be.
+    let reach = 256 << 20;
+    for (at, refused) in [(bounds[1] + reach, true), (bounds[1] + 2 * reach, false)] {
+        let mut moved = log[..bounds[1]].to_vec();
+        moved.resize(bounds[2], 0);
+        std::fs::write(&path, moved).unwrap();
+        let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, &log[bounds[2]..], at as u64).unwrap();
+        match read(&*repository, 0) {
+            Err(error) => assert!(refused && error.code() == Code::Corrupt, "{at}: {error}"),
+            Ok((commits, recovery)) => assert!(!refused && commits.len() == 1 && recovery.torn.is_some(), "{at}"),
+        }
+    }
+}
+
+/// A FIFO in the place of a file: whoever opens it waits for somebody who writes to it, for ever.
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let medium = || Arc::new(Folder::new(folder.path()));
+    let repository = LocalStore::create(medium()).unwrap().repository(&scope(), true).unwrap();
+    append(&*repository, [commit(1)]);
+    let scoped = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+    let scoped = scoped.into_iter().find(|path| path.is_dir()).unwrap();
+    let log = scoped.join("log-00000000000000000001.tgw");
+    for path in [folder.path().join("STORE"), scoped.join("SCOPE"), log, scoped.join("lock")] {
+        let (aside, name) = (folder.path().join("aside"), path.file_name().unwrap().to_str().unwrap().to_owned());
+        std::fs::rename(&path, &aside).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        let opened = LocalStore::open(medium()).and_then(|store| store.repository(&scope(), false));
+        let error = opened.and_then(|repository| repository.writer(NOW).map(|_| ())).unwrap_err();
+        assert_eq!(error.code(), Code::Io, "{name}: {error}");
+        for part in [name.as_str(), "regular file", "FIFO", "move it away"] {
+            assert!(error.message().contains(part), "{part:?} in {error}");
+        }
+        std::fs::remove_file(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        let opened = LocalStore::open(medium()).and_then(|store| store.repository(&scope(), false));
+        let error = opened.and_then(|repository| repository.writer(NOW).map(|_| ())).unwrap_err();
+        assert!(error.code() == Code::Io && error.message().contains("a folder"), "{name}: {error}");
+        std::fs::remove_dir(&path).unwrap();
+        std::fs::rename(&aside, &path).unwrap();
+    }
+    // The note costs nothing when it is lost, so it stops nobody either.
+    std::fs::remove_file(scoped.join("writer")).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(scoped.join("writer")).status().unwrap().success());
+    append(&*repository, [commit(2)]);
+    assert_eq!(read(&*repository, 0).unwrap().0.len(), 2);
 }
 
 proptest! {

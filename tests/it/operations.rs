@@ -1,8 +1,9 @@
 //! The table of operations, and the page and the faces that are made of it.
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use triglyph::operations::{Effect, operation, operations, to_markdown};
-use triglyph::{Code, Graph, Scope, Store};
+use triglyph::persist::Durability;
+use triglyph::{Batch, Code, Edit, EntityKey, Graph, Scope, Since, Store};
 
 fn graph() -> Graph {
     Store::in_memory().unwrap().graph(&Scope::new("acme", "demo").unwrap()).unwrap()
@@ -100,4 +101,80 @@ fn a_scope_declares_types_of_its_own() {
     assert!(entity.call(&store.existing(&scope).unwrap(), request.clone(), &|| false).is_ok());
     let other = store.graph(&Scope::new("acme", "other").unwrap()).unwrap();
     assert_eq!(entity.call(&other, request, &|| false).unwrap_err().code(), Code::Invalid);
+}
+
+/// Every page of a list, one row a page, with whatever `between` commits after the first.
+fn pages(graph: &Graph, name: &str, rows: &str, mut request: Json, between: impl FnOnce()) -> Vec<Json> {
+    let (mut found, mut between, mut seqs) = (Vec::new(), Some(between), Vec::new());
+    request["limit"] = json!(1);
+    loop {
+        let answer = operation(name).unwrap().call(graph, request.clone(), &|| false).unwrap();
+        found.extend(answer[rows].as_array().unwrap().iter().cloned());
+        seqs.push(answer["seq"].clone());
+        assert!(seqs.iter().all(|seq| *seq == seqs[0]), "{name}: one list, one sequence");
+        if let Some(commit) = between.take() {
+            commit();
+        }
+        match answer["cursor"].as_str() {
+            Some(cursor) => request["cursor"] = json!(cursor),
+            None => return found,
+        }
+    }
+}
+
+/// A list of which every page is read from another graph shows things twice, or never.
+#[test]
+fn a_list_is_one_list() {
+    let graph = graph();
+    let commit = |fill: &dyn Fn(&mut Batch)| {
+        let mut batch = graph.batch().unwrap();
+        fill(&mut batch);
+        graph.commit(batch, Durability::Sync).unwrap();
+    };
+    let create = |batch: &mut Batch, name: &str| {
+        let (key, props) = (EntityKey::new("Project", "authored", name), Default::default());
+        let id = batch.fresh_id();
+        let (since, source_memory_id, cause) = (Since::Observed, None, None);
+        batch.push(Edit::Create { key, id, props, since, source_memory_id, cause });
+        id
+    };
+    let mut first = None;
+    let mut batch = graph.batch().unwrap();
+    for name in ["a", "same", "same", "z"] {
+        first.get_or_insert(create(&mut batch, name));
+    }
+    graph.commit(batch, Durability::Sync).unwrap();
+    let first = first.unwrap();
+    let later = || {
+        commit(&|batch| {
+            create(batch, "b");
+            batch.end(first, Since::Observed);
+        });
+    };
+    let found = pages(&graph, "list_entities", "entities", json!({ "type": "Project" }), later);
+    let names: Vec<&str> = found.iter().map(|row| row["source"]["id"].as_str().unwrap()).collect();
+    assert_eq!(names, ["a", "same", "same", "z"], "two of one name are two, and what came later is not among them");
+
+    commit(&|batch| {
+        batch.end(first, Since::Told("2300-01-01".parse().unwrap()));
+    });
+    let whole = operation("history").unwrap().call(&graph, json!({ "subject": first }), &|| false).unwrap();
+    let more = || {
+        commit(&|batch| {
+            batch.fact(first, "name", "renamed", Since::Told("2200-01-01".parse().unwrap()));
+        });
+    };
+    let found = pages(&graph, "history", "states", json!({ "subject": first }), more);
+    assert_eq!(json!(found), whole["states"]);
+
+    let call = |name: &str, request: Json| operation(name).unwrap().call(&graph, request, &|| false);
+    let cursor = call("list_entities", json!({ "type": "Project", "limit": 1 })).unwrap()["cursor"].clone();
+    for other in [
+        json!({ "cursor": cursor }),
+        json!({ "type": "Project", "cursor": cursor, "trust_floor": "authoritative" }),
+        json!({ "type": "Project", "cursor": cursor, "as_of": "2026-01-01" }),
+    ] {
+        let error = call("list_entities", other).unwrap_err();
+        assert!(error.message().contains("continues another list"), "{error}");
+    }
 }

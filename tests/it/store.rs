@@ -151,3 +151,159 @@ fn what_was_made_stays_made() {
     store.repository(&scope(), true).unwrap();
     assert_eq!(LocalStore::open(Arc::new(cut(&disk))).unwrap().scopes().unwrap(), [scope()]);
 }
+
+/// The store's folders that begin with a scope's `SCOPE`, in order.
+fn folders(disk: &Memory) -> Vec<String> {
+    disk.paths().into_iter().filter_map(|path| path.strip_suffix("/SCOPE").map(str::to_owned)).collect()
+}
+
+fn says(error: &triglyph::Error, code: Code, parts: &[&str]) {
+    assert_eq!(error.code(), code, "{error}");
+    for part in parts {
+        assert!(error.message().contains(part), "{part:?} in {error}");
+    }
+}
+
+/// A `SCOPE` is deleted and the log stays: taken for a scope that isn't there, its commits would be served again, or
+/// hidden, as chance has it. A salvage, which is told the names, makes the file again and gives up nothing.
+#[test]
+fn a_log_without_scope() {
+    let disk = Memory::new();
+    let store = LocalStore::create(Arc::new(disk.clone())).unwrap();
+    store.repository(&scope(), true).unwrap().writer(NOW).unwrap().append(&commit(1)).unwrap();
+    let folder = folders(&disk).remove(0);
+    let path = format!("{folder}/SCOPE");
+    let whole = disk.bytes(&path);
+    disk.put(&path, None);
+    let before = disk.changes();
+    for create in [false, true] {
+        let error = store.repository(&scope(), create).err().unwrap();
+        says(&error, Code::Corrupt, &[&folder, "SCOPE", "(memory)", "backup", "salvage"]);
+    }
+    says(&store.scopes().unwrap_err(), Code::Corrupt, &[&folder]);
+    assert_eq!(disk.changes(), before, "refusing wrote something");
+    let salvage = store.salvage(&scope(), NOW).unwrap();
+    assert_eq!((salvage.kept, salvage.lost.len()), (Seq(1), 0));
+    assert_eq!(disk.bytes(&path), whole);
+    assert_eq!(read(&*store.repository(&scope(), false).unwrap(), 0).unwrap().0, [commit(1)]);
+
+    // The log of another store is not made ours.
+    let other = Memory::new();
+    let theirs = LocalStore::create(Arc::new(other.clone())).unwrap();
+    theirs.repository(&scope(), true).unwrap().writer(NOW).unwrap().append(&commit(1)).unwrap();
+    let log = format!("{folder}/log-00000000000000000001.tgw");
+    disk.put(&log, other.bytes(&log));
+    disk.put(&path, None);
+    says(&store.salvage(&scope(), NOW).unwrap_err(), Code::Foreign, &[&log, "store id"]);
+    assert_eq!(disk.bytes(&path), None);
+}
+
+/// A folder that was copied over another one, a `SCOPE` that rotted: the scopes beside them go on, none is listed twice,
+/// and none is lost from sight.
+#[test]
+fn damaged_scopes_hide_no_other() {
+    let disk = Memory::new();
+    let store = LocalStore::create(Arc::new(disk.clone())).unwrap();
+    let scopes = ["a", "b", "c"].map(|game| Scope::new("acme", game).unwrap());
+    let mut made: Vec<String> = Vec::new();
+    for scope in &scopes {
+        store.repository(scope, true).unwrap();
+        made.extend(folders(&disk).into_iter().find(|folder| !made.contains(folder)));
+    }
+    let path = |n: usize| format!("{}/SCOPE", made[n]);
+    disk.put(&path(1), disk.bytes(&path(0)));
+    disk.put(&path(2), Some(b"rotten".to_vec()));
+    assert_eq!(store.scopes().unwrap(), [scopes[0].clone()]);
+    let mut damaged = store.damaged_scopes().unwrap();
+    damaged.sort_by_key(|(folder, _)| *folder != made[1]);
+    assert_eq!(damaged.len(), 2);
+    says(&damaged[0].1, Code::Foreign, &[&made[0], &made[1], "acme/a", "copied", "its own name"]);
+    says(&damaged[1].1, Code::Corrupt, &[&path(2)]);
+    store.repository(&scopes[0], false).unwrap();
+    // A store that holds nothing but damage must not look empty.
+    disk.put(&path(0), Some(Vec::new()));
+    assert!(store.scopes().is_err());
+    assert_eq!(store.damaged_scopes().unwrap().len(), 3);
+}
+
+/// P-5, for whoever stands before a damaged file at night: which file, where in it, what was expected, what is there,
+/// and what to do.
+#[test]
+fn damage_to_store_and_scope_is_told() {
+    let disk = Memory::new();
+    let store = LocalStore::create(Arc::new(disk.clone())).unwrap();
+    store.repository(&scope(), true).unwrap();
+    let scope_file = format!("{}/SCOPE", folders(&disk).remove(0));
+    for (file, remedy) in [("STORE", "docs/format.md"), (scope_file.as_str(), "salvage the scope by its name")] {
+        let whole = disk.bytes(file).unwrap();
+        let len = whole.len();
+        let edit = |at: usize| {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1;
+            bytes
+        };
+        let cases: [(Vec<u8>, &[&str]); 5] = [
+            (Vec::new(), &["20 bytes or more", "found one of 0 bytes"]),
+            (whole[..24].to_vec(), &["between 20 and 24", "at byte 12", &format!("found {len}"), "cut"]),
+            (edit(0), &["at byte 0", "found"]),
+            (edit(20), &["expected the checksum", &format!("at byte {}", len - 4), "found"]),
+            ([&whole[..], b"more"].concat(), &[&format!("a file of {len} bytes"), &format!("found {}", len + 4)]),
+        ];
+        for (bytes, parts) in cases {
+            disk.put(file, Some(bytes));
+            let opened = LocalStore::open(Arc::new(disk.clone())).and_then(|store| store.repository(&scope(), false));
+            let error = opened.err().unwrap();
+            says(&error, Code::Corrupt, &[parts, &[file, "(memory)", "expected", "backup", remedy]].concat());
+        }
+        disk.put(file, Some(whole));
+    }
+}
+
+/// An empty file that looks like a segment of a far future is somebody's mistake, and must be named: "commit 98 was
+/// durable" sends them after commits that never were.
+#[test]
+fn a_stray_segment_is_named() {
+    let disk = Memory::new();
+    let store = LocalStore::create(Arc::new(disk.clone())).unwrap();
+    let repository = store.repository(&scope(), true).unwrap();
+    repository.writer(NOW).unwrap().append(&commit(1)).unwrap();
+    let stray = "log-00000000000000000099.tgw";
+    let path = format!("{}/{stray}", folders(&disk).remove(0));
+    disk.put(&path, Some(Vec::new()));
+    let error = read(&*repository, 0).unwrap_err();
+    says(&error, Code::Corrupt, &[stray, "reaches commit 98", "at commit 1", "move it away", "(memory)"]);
+    disk.put(&path, None);
+    assert_eq!(read(&*repository, 0).unwrap().0.len(), 1);
+}
+
+/// What the system refuses is told with the store that it is about, and what to do.
+#[test]
+fn refusals_name_the_store() {
+    use std::io::ErrorKind;
+    for (kind, code, remedy) in [
+        (ErrorKind::StorageFull, Code::NoSpace, "free space"),
+        (ErrorKind::PermissionDenied, Code::Io, "give this user the right"),
+        (ErrorKind::ReadOnlyFilesystem, Code::Io, "can be read"),
+    ] {
+        // Making a store and a scope, opening a writer, appending, syncing: every step that changes the disk.
+        for at in 0.. {
+            let disk = Memory::new();
+            disk.fail_at(at, kind);
+            let run = || {
+                let store = LocalStore::create(Arc::new(disk.clone()))?;
+                let mut writer = store.repository(&scope(), true)?.writer(NOW)?;
+                writer.append(&commit(1))?;
+                writer.syncer().sync(Seq(1))
+            };
+            let told = run();
+            if disk.changes() <= at {
+                assert!(at > 15, "{at} changes");
+                break;
+            }
+            // A note that can't be written is only missed.
+            if let Err(error) = told {
+                says(&error, code, &["in the store at (memory)", remedy]);
+            }
+        }
+    }
+}

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde_json::{Value as Json, json};
+use triglyph::care::forget::forget;
 use triglyph::care::rebuild::{Input, Phase, PhaseState, RebuildReport, rebuild};
 use triglyph::operations::operation;
 use triglyph::persist::roots::Roots;
@@ -115,7 +116,8 @@ fn a_script_reaches_the_prefabs_that_use_it() {
     let kinds: BTreeSet<&str> =
         answer["nodes"].as_array().unwrap().iter().map(|node| node["kind"].as_str().unwrap()).collect();
     assert!(kinds.is_superset(&BTreeSet::from(["File", "Symbol", "UnityAsset", "Owner"])), "{kinds:?}");
-    // Ranked: the strongest path first.
+    // Ranked: the strongest path first, by a decay that the answer states.
+    assert_eq!(answer["decay"], 0.85);
     let strengths: Vec<f64> =
         answer["nodes"].as_array().unwrap().iter().map(|node| node["strength"].as_f64().unwrap()).collect();
     assert!(strengths.windows(2).all(|pair| pair[0] >= pair[1]), "{strengths:?}");
@@ -261,4 +263,59 @@ fn an_authored_identity_is_a_subject() {
     for subject in [identity.clone(), format!("Project {identity}"), "prism".to_owned()] {
         assert_eq!(call(&graph, "walk", json!({ "subject": subject }))["subject"]["id"], made["id"]);
     }
+}
+
+/// A source that was renamed or is gone for good must not speak for ever; what others say too stays.
+#[test]
+fn a_forgotten_source_takes_its_word_back() {
+    let (graph, _) = built("graph.json");
+    let counts = |graph: &Graph| call(graph, "status", json!({}))["counts"].clone();
+    let before = counts(&graph);
+    let tried = forget(&graph, "graphify:main", true).unwrap();
+    assert_eq!((counts(&graph), tried.groups > 10), (before.clone(), true));
+    let done = forget(&graph, "graphify:main", false).unwrap();
+    assert_eq!((done.entities, done.relations), (tried.entities, tried.relations));
+    let after = counts(&graph);
+    assert_eq!(after["by_kind"].get("Symbol"), None);
+    // Unity still speaks of the scripts as files.
+    assert!(call(&graph, "walk", json!({ "subject": "repo:game/Assets/Scripts/Ui/UiHud.cs" }))["nodes"].is_array());
+    // The graph is the one that never heard of it, and the word can be given again.
+    let without = self::graph();
+    rebuild(&without, inputs("graph.json").split_off(1), &mut ()).unwrap();
+    let digest = |graph: &Graph| call(graph, "digest", json!({}))["projected"].clone();
+    assert_eq!(digest(&graph), digest(&without));
+    rebuild(&graph, inputs("graph.json"), &mut ()).unwrap();
+    assert_eq!(counts(&graph)["entities"], before["entities"]);
+    let error = forget(&graph, "graphify:mian", true).unwrap_err();
+    assert!(error.message().contains("did you mean \"graphify:main\"?"), "{error}");
+}
+
+/// Every prefab that holds a script is reached by its change, and those behind dependent code. The truth follows
+/// dependencies from file to file and the graph from symbol to symbol, so where only another method of a class is
+/// affected the graph reaches less; for this controller both come to the same.
+#[test]
+fn a_blast_radius_leaves_no_prefab_out() {
+    let truth = truth();
+    let (graph, _) = built("graph.json");
+    let mut compared = 0;
+    for (script, expected) in truth["prefabs_reached"].as_object().unwrap() {
+        let request = json!({ "subject": format!("repo:{script}"), "budgets": wide(), "depth": 32 });
+        let answer = call(&graph, "change_blast_radius", request);
+        assert_eq!((&answer["truncated"], &answer["beyond"]), (&json!(false), &json!(0)), "{script}");
+        let reached = asset_paths(&answer, &truth);
+        let mut expected_paths = texts(&expected["own"]);
+        if script.ends_with("HeroController.cs") {
+            expected_paths.extend(texts(&expected["with_code"]));
+            compared += 1;
+        }
+        if script.ends_with("HeroHealth.cs") {
+            // Found only where an entity that is reached first as the holder of a method is expanded again as a class.
+            expected_paths.insert("game/Assets/Prefabs/Enemies/AshMoth.prefab".to_owned());
+            compared += 1;
+        }
+        for prefab in expected_paths {
+            assert!(reached.contains(&prefab), "{script} does not reach {prefab}");
+        }
+    }
+    assert_eq!(compared, 2);
 }

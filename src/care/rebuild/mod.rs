@@ -18,5 +18,6 @@ mod phases;
 mod reconcile;
 mod report;
 
+pub(crate) use phases::link as relink;
 pub use phases::{Input, Phase, RebuildProgress, Verified, rebuild, verify};
 pub use report::{PhaseReport, PhaseState, RebuildReport};

@@ -1,5 +1,6 @@
 //! The phases of a rebuild as a state machine without a thread: each step is called, reports, and returns.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use serde::Serialize;
@@ -107,6 +108,8 @@ pub fn rebuild(
     progress: &mut dyn RebuildProgress,
 ) -> Result<RebuildReport, Error> {
     let _admission = graph.admit_rebuild()?;
+    // What is reconciled must be what is there when it is committed: no other process writes meanwhile.
+    graph.take_writer()?;
     inputs.sort_by(|a, b| (a.phase, a.source.instance()).cmp(&(b.phase, b.source.instance())));
     if let Some(pair) = inputs.windows(2).find(|pair| pair[0].source.instance() == pair[1].source.instance()) {
         let name = pair[0].source.instance();
@@ -156,16 +159,16 @@ fn read(graph: &Graph, input: &Input, progress: &mut dyn RebuildProgress) -> Res
         Ok(parsed) => parsed,
         Err(error) if error.code() == Code::Interrupted => return Err(error),
         Err(error) => {
-            let forget = Edit::Note { name: note, body: None };
-            let mut report = commit(graph, input.phase, instance, all_stale(), Some(forget))?;
+            let mut report = commit(graph, input.phase, instance, all_stale(), Some((note, None)))?;
             report.state = PhaseState::Failed;
             report.error = Some(error.message().to_owned());
             return Ok(report);
         }
     };
-    let whole = !parsed.all_stale && parsed.stale.is_empty();
-    let hint = Edit::Note { name: note, body: known.filter(|_| whole) };
-    commit(graph, input.phase, instance, parsed, Some(hint))
+    // Input that changed while it was read is read again next time.
+    let settled = known.is_some()
+        && input.files.as_ref().ok().and_then(|files| of_input(instance, &input.config, &**files)) == fingerprint;
+    commit(graph, input.phase, instance, parsed, Some((note, known.filter(|_| settled))))
 }
 
 /// What a source that can't be read at all says: nothing, so that all that is known of it becomes stale.
@@ -174,7 +177,7 @@ fn all_stale() -> Parsed {
 }
 
 /// The phase `link`.
-fn link(graph: &Graph) -> Result<PhaseReport, Error> {
+pub(crate) fn link(graph: &Graph) -> Result<PhaseReport, Error> {
     commit(graph, Phase::Link, &LINK.into(), linking::link(&graph.view()), None)
 }
 
@@ -184,14 +187,15 @@ fn commit(
     phase: Phase,
     instance: &Name,
     mut parsed: Parsed,
-    hint: Option<Edit>,
+    hint: Option<(Name, Option<Value>)>,
 ) -> Result<PhaseReport, Error> {
     let view = graph.view();
     let mut report = empty(phase, instance, view.seq());
     report.revision = parsed.revision.clone();
     report.read = std::mem::take(&mut parsed.report);
     let all_stale = parsed.all_stale;
-    let unread = parsed.stale.iter().filter(|name| !name.ends_with('/')).count() as u64;
+    let read: BTreeSet<&Name> = parsed.groups.iter().map(|group| &group.key.group).collect();
+    let unread = parsed.stale.iter().filter(|name| !name.ends_with('/') && !read.contains(name)).count() as u64;
     let Reconciled { edits, groups, entities_unchanged, relations_unchanged, stale } =
         reconcile(&view.engine, instance, parsed);
     report.groups = groups;
@@ -207,6 +211,9 @@ fn commit(
         return Ok(report);
     }
     let mut batch = graph.batch()?;
+    // What is stale must be read again, whether or not its input changes.
+    let whole = !all_stale && report.stale == 0;
+    let hint = hint.map(|(name, body)| Edit::Note { name, body: body.filter(|_| whole) });
     for edit in edits.into_iter().chain(hint) {
         batch.push(edit);
     }
@@ -302,6 +309,17 @@ pub fn verify(
     }
     fresh.commit(batch, Durability::Buffered)?;
     rebuild(fresh, inputs, progress)?;
+    let view = graph.view();
+    let stale: u64 =
+        view.engine.witnesses.groups().filter(|group| group.row(view.seq()).is_some_and(|row| row.stale)).count()
+            as u64;
+    if stale > 0 {
+        let message = format!(
+            "{stale} file groups could not be read last time; the graph keeps what they said, and a rebuild from nothing \
+             can't: mend the inputs, rebuild, and verify again"
+        );
+        return Err(Error::new(Code::Conflict, message));
+    }
     let projected = digest::projected(&graph.view().lens());
     let fresh = digest::projected(&fresh.view().lens());
     Ok(Verified { equal: projected == fresh, projected, fresh })

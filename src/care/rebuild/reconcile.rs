@@ -7,11 +7,14 @@
 use std::collections::BTreeSet;
 
 use super::fingerprint::of_group;
-use crate::change::Edit;
+use crate::change::{Edit, Presence};
+use crate::engine::belief::Moment;
 use crate::engine::state::Engine;
+use crate::engine::witnesses::TopicIx;
 use crate::evidence::GroupKey;
 use crate::graph::Counts;
-use crate::key::Name;
+use crate::id::EntityId;
+use crate::key::{EntityKey, Name, RelationKey, Topic};
 use crate::observation::{Group, Sighted};
 use crate::sources::Parsed;
 
@@ -54,14 +57,20 @@ pub(super) fn reconcile(engine: &Engine, source: &Name, parsed: Parsed) -> Recon
     let mut seen: BTreeSet<Name> = BTreeSet::new();
     for group in parsed.groups {
         seen.insert(group.key.group.clone());
-        observe(&mut done, row(&group.key), group);
+        let in_part = parsed.in_part || stale.contains(&group.key.group);
+        if in_part && lacks(engine, &group) {
+            done.stale += 1;
+            done.edits.push(Edit::ObserveInPart(group));
+        } else if !in_part || !group.observations.is_empty() {
+            observe(&mut done, row(&group.key), group);
+        }
     }
     for known in engine.witnesses.groups_of(source) {
         let name = &known.key.group;
         let Some(row) = known.row(engine.seq).filter(|_| known.key != whole && !seen.contains(name)) else { continue };
         // A name that ends in a slash stands for every group beneath it: a folder that could not be listed.
         let beneath = stale.iter().any(|stale| stale.ends_with('/') && name.starts_with(&***stale));
-        if stale.contains(name) || beneath {
+        if stale.contains(name) || beneath || parsed.in_part {
             done.stale += 1;
             if !row.stale {
                 let key = known.key.clone();
@@ -73,6 +82,35 @@ pub(super) fn reconcile(engine: &Engine, source: &Name, parsed: Parsed) -> Recon
         }
     }
     done
+}
+
+/// Whether a witness of the group speaks of something that the group, as read this time, does not say.
+fn lacks(engine: &Engine, group: &Group) -> bool {
+    let Some(known) = engine.witnesses.find_group(&group.key) else { return false };
+    let id = |key: &EntityKey| EntityId::within(&engine.namespace, key);
+    let said: BTreeSet<TopicIx> = group
+        .observations
+        .iter()
+        .filter_map(|observation| match &observation.sighted {
+            Sighted::Entity(key) => engine.find_topic(&Topic::Entity(id(key))),
+            Sighted::Relation { source, target, kind, origin } => {
+                let (kind, origin) = (kind.clone(), origin.clone());
+                engine.find_topic(&Topic::Relation(RelationKey {
+                    source: id(source),
+                    target: id(target),
+                    kind,
+                    origin,
+                }))
+            }
+        })
+        .collect();
+    let at = Moment { valid: engine.stamp, recorded: engine.seq };
+    let speaks = |topic: TopicIx| {
+        let voices = engine.history(topic).voices().iter();
+        let mut voices = voices.filter(|spoken| engine.witnesses.group_of(spoken.voice) == Some(known));
+        voices.any(|spoken| spoken.presence(at).is_some_and(|point| point.presence == Some(Presence::Present)))
+    };
+    engine.witnesses.group_at(known).members.iter().any(|topic| !said.contains(topic) && speaks(*topic))
 }
 
 fn observe(done: &mut Reconciled, row: Option<&crate::change::GroupRow>, group: Group) {

@@ -26,7 +26,25 @@ use crate::time::{Since, Time};
 use crate::value::{Props, Value, check_props};
 
 impl Desk<'_> {
+    /// A group as it is now: what it says no more is withdrawn.
     pub(super) fn observe(&mut self, group: &Group, fingerprint: Option<&Name>) -> Result<(), Error> {
+        let spoken = self.listen(group)?;
+        self.withdraw(&group.key, &spoken);
+        let row = GroupRow { revision: group.revision.clone(), fingerprint: fingerprint.cloned(), stale: false };
+        self.row(&group.key, Some(row));
+        Ok(())
+    }
+
+    /// A group as far as it could be read: what it doesn't say is kept, and nothing of it is sure to be new.
+    pub(super) fn observe_in_part(&mut self, group: &Group) -> Result<(), Error> {
+        self.listen(group)?;
+        let row = GroupRow { stale: true, ..self.present_row(&group.key).unwrap_or_default() };
+        self.row(&group.key, Some(row));
+        Ok(())
+    }
+
+    /// Hears every witness of a group; returns what they spoke of.
+    fn listen(&mut self, group: &Group) -> Result<BTreeSet<(Topic, u32)>, Error> {
         let mut sighted: BTreeMap<(&Sighted, u32), Vec<&Observation>> = BTreeMap::new();
         for observation in &group.observations {
             sighted.entry((&observation.sighted, observation.record)).or_default().push(observation);
@@ -53,11 +71,7 @@ impl Desk<'_> {
             let voice = Voice::Record { group: group.key.clone(), record };
             self.hear(&topic, &voice, &observations)?;
         }
-        let spoken: BTreeSet<(Topic, u32)> = places.into_keys().collect();
-        self.withdraw(&group.key, &spoken);
-        let row = GroupRow { revision: group.revision.clone(), fingerprint: fingerprint.cloned(), stale: false };
-        self.row(&group.key, Some(row));
-        Ok(())
+        Ok(places.into_keys().collect())
     }
 
     /// The order of one witness's words about one thing: by start. Where a parser gave two for one start, what they say

@@ -428,3 +428,65 @@ fn marks_change_only_what_they_name() {
     world.ask(40, Edit::Withdraw(key.clone()));
     assert_eq!(row(&world), None);
 }
+
+/// What is set for good would change by being ended and made anew.
+#[test]
+fn an_end_frees_no_immutable_property() {
+    let mut world = studio();
+    world.end(20, &id(1), Since::Observed);
+    let number = |n: i64| create("ADR", "adr", id(1), [("number".into(), Value::Int(n))].into());
+    let again = |world: &mut World, edit: Edit| {
+        world.try_commit(30, |batch| {
+            batch.push(edit);
+        })
+    };
+    let error = again(&mut world, number(8)).unwrap_err();
+    assert!(error.message().contains("\"number\" of a ADR is immutable"), "{error}");
+    again(&mut world, number(7)).unwrap();
+    assert_eq!(prop(&world.lens(), &id(1), "number"), "7");
+    again(&mut world, number(8)).unwrap_err();
+    again(&mut world, create("ADR", "adr", id(5), [("number".into(), Value::Int(8))].into())).unwrap();
+}
+
+/// Small changes add up: a state that grew by them must be no larger than one that was given at once.
+#[test]
+fn a_state_is_bounded_however_it_grows() {
+    let text = |share: usize| "x".repeat(crate::value::BYTES_MAX / share);
+    let mut world = studio();
+    let mut say = |facts: &[(&str, usize, Since)]| {
+        world
+            .try_commit(20, |batch| {
+                for (name, share, since) in facts {
+                    batch.push(fact(id(2), name, Some(&text(*share)), *since));
+                }
+            })
+            .map_err(|error| error.code())
+    };
+    let too_large = Err(Code::TooLarge);
+    assert_eq!(say(&[("title", 2, told(15)), ("status", 2, told(15))]).map(|_| ()), too_large, "in one batch");
+    say(&[("title", 2, told(15))]).unwrap();
+    assert_eq!(say(&[("status", 2, told(16))]).map(|_| ()), too_large, "over two");
+    assert_eq!(say(&[("status", 2, told(12))]).map(|_| ()), too_large, "what is told late lasts into a later state");
+    say(&[("status", 3, told(16)), ("title", 3, told(17))]).unwrap();
+    say(&[("status", 2, told(18))]).unwrap();
+}
+
+/// A time that no answer can spell would be shown as another one, and couldn't be asked for.
+#[test]
+fn times_that_cannot_be_spelt_are_refused() {
+    for beyond in [i64::MAX, i64::MIN, i64::MIN + 1] {
+        let mut world = studio();
+        let told_then = |key: EntityKey| Observation { since: told(beyond), ..Observation::entity(key) };
+        for edit in [
+            fact(id(2), "title", Some("Saved"), told(beyond)),
+            Edit::End { topic: id(2).topic(), since: told(beyond), cause: None },
+            Edit::Observe { group: group("unity", "g", vec![told_then(file("hero.cs"))]), fingerprint: None },
+        ] {
+            let refused = world.try_commit(20, |batch| {
+                batch.push(edit);
+            });
+            let error = refused.unwrap_err();
+            assert!(error.message().contains("from 0001-01-01T00:00:00.000000Z to 9999-12-30"), "{error}");
+        }
+    }
+}

@@ -23,6 +23,7 @@ struct Step {
 #[derive(Clone, Debug)]
 enum Asked {
     Observe { group: usize, revision: Option<u8>, sighted: Vec<Sight> },
+    ObserveInPart { group: usize, sighted: Vec<Sight> },
     Withdraw { group: usize },
     Mark { group: usize, revision: u8 },
     Create { entity: usize, status: u8, since: Since },
@@ -125,6 +126,10 @@ impl Things {
                 let observations = sighted.iter().map(|sight| self.sighted(sight)).collect();
                 Edit::Observe { group: Group { key, revision, observations }, fingerprint }
             }
+            Asked::ObserveInPart { group, sighted } => {
+                let observations = sighted.iter().map(|sight| self.sighted(sight)).collect();
+                Edit::ObserveInPart(Group { key: self.groups[*group].clone(), revision: None, observations })
+            }
             Asked::Withdraw { group } => Edit::Withdraw(self.groups[*group].clone()),
             Asked::Mark { group, revision } => {
                 let (key, revision) = (self.groups[*group].clone(), Some(revision_of(*revision)));
@@ -190,6 +195,8 @@ fn asked() -> impl Strategy<Value = Asked> {
         .prop_map(|(group, revision, sighted)| Asked::Observe { group, revision, sighted });
     prop_oneof![
         10 => observe,
+        1 => (0..4usize, prop::collection::vec(sight(), 0..4))
+            .prop_map(|(group, sighted)| Asked::ObserveInPart { group, sighted }),
         1 => (0..4usize).prop_map(|group| Asked::Withdraw { group }),
         1 => (0..5usize, 0..2u8).prop_map(|(group, revision)| Asked::Mark { group, revision }),
         2 => (0..2usize, 0..3u8, since()).prop_map(|(entity, status, since)| Asked::Create { entity, status, since }),

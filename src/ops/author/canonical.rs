@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{Answer, Meter, within};
+use crate::budget::{Answer, Limit, Meter, Reason, within};
 use crate::change::{Batch, Edit};
 use crate::engine::lens::Lens;
 use crate::engine::ontology::{Type, Zone};
@@ -14,7 +14,6 @@ use crate::key::{EntityKey, Name};
 use crate::ops::cursor;
 use crate::ops::look::{Look, question};
 use crate::ops::shape::{Identity, to_json};
-use crate::ops::time::history::rows_left;
 use crate::ops::walk::generic::known_kind;
 use crate::time::{Since, Time};
 use crate::value::Props;
@@ -152,14 +151,13 @@ pub fn list_entities(lens: &Lens, request: &ListEntitiesRequest) -> Result<Answe
     if let Some(kind) = &request.kind {
         known_kind(lens, kind)?;
     }
-    let after = match &request.cursor {
-        Some(text) => Some(cursor::read("list_entities", text)?.1),
-        None => None,
-    };
+    let filter = request.kind.as_deref().unwrap_or_default();
+    let (lens, after) = &cursor::resume("list_entities", filter, lens, request.cursor.as_deref())?;
     let engine = lens.engine();
+    // Two entities may share a whole identity, where authors gave each an id of its own.
     let sort_key = |ix: EntityIx| {
         let EntityKey { kind, authority, external_id } = &engine.entity(ix).key;
-        format!("{kind}\u{0}{authority}\u{0}{external_id}")
+        format!("{kind}\u{0}{authority}\u{0}{external_id}\u{0}{}", engine.entity(ix).id)
     };
     let mut matching: Vec<(String, EntityIx)> = (0..engine.entities.len())
         .map(EntityIx::nth)
@@ -172,8 +170,8 @@ pub fn list_entities(lens: &Lens, request: &ListEntitiesRequest) -> Result<Answe
     let entities: Vec<EntityShown> = matching.iter().take(limit).map(|(_, ix)| show(lens, *ix)).collect();
     let omitted = (matching.len() - entities.len()) as u64;
     let last = matching.get(entities.len().wrapping_sub(1)).filter(|_| omitted > 0);
-    let cursor = last.map(|(key, _)| cursor::after("list_entities", lens.recorded(), key));
-    let reasons = if omitted > 0 { vec![rows_left(omitted)] } else { Vec::new() };
+    let cursor = last.map(|(key, _)| cursor::after("list_entities", filter, lens, key));
+    let reasons = if omitted > 0 { vec![Reason::left_out(Limit::Rows, omitted)] } else { Vec::new() };
     Ok(Meter::list(question("list_entities", lens)).answer(Entities { entities, cursor }, reasons, None))
 }
 

@@ -58,8 +58,9 @@ pub(crate) fn run(
     let plan = plan(lens, row)?;
     let mut meter = Meter::new(question(row.operation, lens), Applied { depth, budgets }, interrupt);
     let reached = expand(lens, &plan, &[(seed, state)], depth, &mut meter);
-    let (reasons, beyond) = account(lens, &plan, &reached, depth, request.depth.is_some(), &meter);
-    let found = shape(lens, &reached, &[seed], row.ranked, request.detail, &meter);
+    let (mut reasons, beyond) = account(lens, &plan, &reached, depth, request.depth.is_some(), &meter);
+    let found = shape(lens, &reached, &[seed], plan.decay, request.detail, &meter);
+    reasons.extend(found.unfit());
     Ok(meter.answer(found, reasons, beyond))
 }
 

@@ -89,7 +89,7 @@ impl ImportReport {
             Edit::End { .. } => self.ends += 1,
             Edit::Repudiate { .. } => self.repudiations += 1,
             Edit::Restate(_) => self.restated += 1,
-            Edit::Observe { group, .. } => {
+            Edit::Observe { group, .. } | Edit::ObserveInPart(group) => {
                 self.groups += 1;
                 self.observations += group.observations.len() as u64;
             }

@@ -111,14 +111,15 @@ pub struct EventShown {
 pub fn history(lens: &Lens, request: &HistoryRequest) -> Result<Answer<History>, Error> {
     let limit = within("limit", request.limit, 1, 1_000)? as usize;
     let subject = request.subject.resolve(lens)?;
+    let filter = lens.engine().entity(subject).id.to_string();
+    let (lens, after) = &cursor::resume("history", &filter, lens, request.cursor.as_deref())?;
     let mut all = states(lens, TopicIx::Entity(subject));
     if let Some(as_of) = lens.asked() {
         all.retain(|state| state.from <= as_of);
     }
-    let from = match &request.cursor {
+    let from = match after {
         None => 0,
-        Some(text) => {
-            let (_, key) = cursor::read("history", text)?;
+        Some(key) => {
             let after: i64 = key.parse().map_err(|_| Error::invalid("the cursor is damaged; start again without"))?;
             all.partition_point(|state| state.from.micros() <= after)
         }
@@ -132,22 +133,10 @@ pub fn history(lens: &Lens, request: &HistoryRequest) -> Result<Answer<History>,
         .collect();
     let omitted = (page.len() - shown.len()) as u64;
     let last = page.get(shown.len().wrapping_sub(1)).filter(|_| omitted > 0);
-    let cursor = last.map(|state| cursor::after("history", lens.recorded(), &state.from.micros().to_string()));
-    let reasons = if omitted > 0 { vec![rows_left(omitted)] } else { Vec::new() };
+    let cursor = last.map(|state| cursor::after("history", &filter, lens, &state.from.micros().to_string()));
+    let reasons = if omitted > 0 { vec![Reason::left_out(Limit::Rows, omitted)] } else { Vec::new() };
     let found = History { subject: describe(lens, subject), states: shown, cursor };
     Ok(Meter::list(question("history", lens)).answer(found, reasons, None))
-}
-
-/// The reason of a list that was longer than its limit.
-pub(crate) fn rows_left(omitted: u64) -> Reason {
-    Reason {
-        limit: Limit::Rows,
-        at: None,
-        omitted,
-        by_type: Default::default(),
-        by_trust: Default::default(),
-        exact: true,
-    }
 }
 
 /// A state; `next` is the commit that ended it. Its revision is the newest that still said so.

@@ -3,20 +3,15 @@
 //! For an entity within the depth, *omitted* is its matching relations less those in the answer. What lies deeper than
 //! a depth that the caller gave is *beyond*, and no truncation; deeper than a default, it is a truncation like any other.
 //!
-//! The trick: only a relation whose far end is in the answer can be in the answer itself, or be met again from its other
-//! end. One bit an entity tells; every other relation is merely counted.
-//!
 //! 1. An answer has a reason if and only if some entity of it, within the depth, has a matching relation that is not in
 //!    it (or the run was interrupted).
-//! 2. Per entity, a relation is counted once; of what lies deeper, each relation is counted once in all.
 
 use std::collections::BTreeMap;
 
 use super::expand::{Expanded, Plan, Reached, Step, ended_by, steps};
 use crate::budget::{Limit, Meter, Reason};
-use crate::engine::lens::Lens;
-use crate::evidence::Trust;
-use crate::id::{EntityIx, PositionSet, RelationIx, TypeIx};
+use crate::engine::lens::{Lens, Match};
+use crate::id::{EntityIx, PositionMap, PositionSet, RelationIx};
 
 /// The reasons, and how many relations lie beyond a given depth.
 pub(crate) fn account(
@@ -27,10 +22,10 @@ pub(crate) fn account(
     depth_given: bool,
     meter: &Meter,
 ) -> (Vec<Reason>, Option<u64>) {
-    let answer = Members::of(lens, meter);
     let mut reasons = Vec::new();
-    // Counted already, where the other end could count it again.
-    let mut counted: PositionSet<RelationIx> = PositionSet::default();
+    let mut within: PositionSet<RelationIx> = PositionSet::default();
+    // An entity that was reached in several states misses what they match together.
+    let mut told: PositionMap<EntityIx, PositionSet<RelationIx>> = PositionMap::default();
     for node in reached {
         let mut missing = Missing::default();
         let limit = match node.expanded {
@@ -38,17 +33,22 @@ pub(crate) fn account(
             Expanded::Offered => Limit::FanOut,
             Expanded::No => ended_by(meter),
         };
-        let steps: Vec<&Step> = steps(plan, node, depth).collect();
-        count(lens, &steps, node.entity, &answer, &mut missing, |relation| {
-            counted.insert(relation);
-            true
+        let known = told.get(&node.entity);
+        for_each(lens, steps(plan, node, depth), node, &mut missing, |found| {
+            !meter.has(found.relation) && known.is_none_or(|known| !known.contains(&found.relation))
         });
+        within.extend(&missing.relations);
+        if plan.states.len() > 1 && missing.total > 0 {
+            told.entry(node.entity).or_default().extend(&missing.relations);
+        }
         reasons.extend(missing.reason(lens, limit, Some(node)));
     }
     let mut deeper = Missing::default();
     for node in reached.iter().filter(|node| node.distance >= depth) {
-        let steps: Vec<&Step> = plan.states[node.state].iter().filter(|step| !step.free).collect();
-        count(lens, &steps, node.entity, &answer, &mut deeper, |relation| counted.insert(relation));
+        let beyond = plan.states[node.state].iter().filter(|step| !step.free);
+        for_each(lens, beyond, node, &mut deeper, |found| {
+            !meter.has(found.relation) && !within.contains(&found.relation)
+        });
     }
     if depth_given {
         return (reasons, Some(deeper.total));
@@ -57,68 +57,34 @@ pub(crate) fn account(
     (reasons, None)
 }
 
-/// Adds to `missing` the relations at an entity that its steps match and the answer lacks; `new` is asked about those
-/// between two entities of the answer.
-fn count(
+/// Adds to `missing` the relations at an entity that its steps match and the answer lacks, each once.
+fn for_each<'a>(
     lens: &Lens,
-    steps: &[&Step],
-    entity: EntityIx,
-    answer: &Members,
+    steps: impl Iterator<Item = &'a Step>,
+    node: &Reached,
     missing: &mut Missing,
-    mut new: impl FnMut(RelationIx) -> bool,
+    lacks: impl Fn(&Match) -> bool,
 ) {
-    for (i, step) in steps.iter().enumerate() {
-        let all = lens.each_match(entity, &step.filter, |found| {
-            let met = |earlier: &&Step| earlier.filter.matches(lens.engine(), entity, &found);
-            if steps[..i].iter().any(met) {
-                return;
+    for step in steps {
+        let all = lens.each_match(node.entity, &step.filter, |found| {
+            if lacks(&found) && missing.relations.insert(found.relation) {
+                missing.total += 1;
+                *missing.by.entry((found.kind, found.trust)).or_default() += 1;
             }
-            if answer.holds(found.far) && (answer.meter.has(found.relation) || !new(found.relation)) {
-                return;
-            }
-            missing.add(found.kind, found.trust);
         });
         missing.inexact |= !all;
-    }
-}
-
-/// The entities of an answer: one bit for each that the engine has.
-struct Members<'a> {
-    meter: &'a Meter<'a>,
-    bits: Vec<u64>,
-}
-
-impl<'a> Members<'a> {
-    fn of(lens: &Lens, meter: &'a Meter<'a>) -> Members<'a> {
-        let mut bits = vec![0; lens.engine().entities.len() / 64 + 1];
-        for entity in meter.nodes() {
-            bits[entity.at() / 64] |= 1 << (entity.at() % 64);
-        }
-        Members { meter, bits }
-    }
-
-    fn holds(&self, entity: EntityIx) -> bool {
-        self.bits[entity.at() / 64] >> (entity.at() % 64) & 1 == 1
     }
 }
 
 #[derive(Default)]
 struct Missing {
     total: u64,
-    /// By type and trust; matches come in runs of one type, best trust first, so the last entry is mostly the one.
-    by: Vec<((TypeIx, Trust), u64)>,
+    by: BTreeMap<(crate::id::TypeIx, crate::Trust), u64>,
+    relations: PositionSet<RelationIx>,
     inexact: bool,
 }
 
 impl Missing {
-    fn add(&mut self, kind: TypeIx, trust: Trust) {
-        self.total += 1;
-        match self.by.iter_mut().rev().find(|(of, _)| *of == (kind, trust)) {
-            Some((_, count)) => *count += 1,
-            None => self.by.push(((kind, trust), 1)),
-        }
-    }
-
     fn reason(&self, lens: &Lens, limit: Limit, at: Option<&Reached>) -> Option<Reason> {
         if self.total == 0 {
             return None;

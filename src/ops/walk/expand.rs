@@ -10,9 +10,11 @@
 //!    gives its best as terminal entities. A domain plan expands both, within the fan-out.
 //! 3. A *free* step (a file and the asset it is the body of) costs no depth. A level takes all of its free steps before
 //!    any other, so that an answer of less depth is a prefix of one of more.
+//! 4. An entity that is reached in another state than before is expanded in that state too, so what is reached does not
+//!    depend on which path came first. It is shown once, as it was reached first; the rest costs no budget.
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, HashSet, VecDeque};
 use std::iter::Peekable;
 use std::ops::{ControlFlow, Range};
 
@@ -44,16 +46,18 @@ pub(crate) struct Plan {
     pub(crate) decay: Option<f64>,
 }
 
-/// An entity of the answer, and how it was reached.
+/// An entity of the answer in one state, and how it was reached so.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reached {
     /// The entity.
     pub(crate) entity: EntityIx,
     /// Its state in the plan.
     pub(crate) state: usize,
+    /// Whether the entity was reached in another state before, by which answers show it.
+    pub(crate) again: bool,
     /// Hops from the nearest subject, free ones apart.
     pub(crate) distance: u32,
-    /// The relation that led here (its place in the answer), the way it was read, and the entity it came from.
+    /// The relation that led here (its place in the answer), the way it was read, and what was reached before it.
     pub(crate) by: Option<(usize, Way, usize)>,
     /// The strength of that path: 1 for a subject.
     pub(crate) strength: f64,
@@ -76,7 +80,8 @@ pub(crate) enum Expanded {
     Supernode,
 }
 
-/// Runs a plan from its subjects (entity, state). The meter holds the relations; what was reached is returned.
+/// Runs a plan from its subjects (entity, state). The meter holds the relations; what was reached is returned, an entity
+/// once for each state in which it was.
 pub(crate) fn expand(
     lens: &Lens,
     plan: &Plan,
@@ -84,12 +89,14 @@ pub(crate) fn expand(
     depth: u32,
     meter: &mut Meter,
 ) -> Vec<Reached> {
-    let mut walk = Walk { lens, plan, depth, fan_out: meter.fan_out(), reached: Vec::new() };
+    let mut walk = Walk { lens, plan, depth, fan_out: meter.fan_out(), reached: Vec::new(), visited: HashSet::new() };
     for (entity, state) in seeds {
         if meter.seed(*entity) {
+            walk.visited.insert((*entity, *state));
             walk.reached.push(Reached {
                 entity: *entity,
                 state: *state,
+                again: false,
                 distance: 0,
                 by: None,
                 strength: 1.0,
@@ -119,6 +126,7 @@ struct Walk<'a> {
     depth: u32,
     fan_out: usize,
     reached: Vec<Reached>,
+    visited: HashSet<(EntityIx, usize)>,
 }
 
 /// What an entity may still offer, best first, and whether what that leads to is terminal.
@@ -172,7 +180,7 @@ impl<'a> Walk<'a> {
         Hand { place, offers: taken.into_iter(), terminal: capped }
     }
 
-    /// Admits one offer; breaks when the sequence ends, and says whether an entity came with it.
+    /// Admits one offer; breaks when the sequence ends, and says whether there is something new to expand.
     fn admit(
         &mut self,
         from: usize,
@@ -181,13 +189,19 @@ impl<'a> Walk<'a> {
         decay: f64,
         meter: &mut Meter,
     ) -> ControlFlow<(), bool> {
-        let Admitted::Both(_) = meter.admit(edge.relation, edge.far)? else { return ControlFlow::Continue(false) };
+        let again = !matches!(meter.admit(edge.relation, edge.far)?, Admitted::Both(_));
+        let leads_nowhere = again && self.plan.states[step.to].is_empty();
+        let place = meter.edge_place(edge.relation).filter(|_| !leads_nowhere);
+        let Some(place) = place.filter(|_| self.visited.insert((edge.far, step.to))) else {
+            return ControlFlow::Continue(false);
+        };
         let origin = self.reached[from];
         self.reached.push(Reached {
             entity: edge.far,
             state: step.to,
+            again,
             distance: origin.distance + u32::from(!step.free),
-            by: Some((meter.edges().len() - 1, edge.way, from)),
+            by: Some((place, edge.way, from)),
             strength: origin.strength * hop_strength(&edge, step, decay),
             trust: origin.trust.min(edge.trust),
             terminal,

@@ -107,8 +107,9 @@ pub fn walk(lens: &Lens, request: &WalkRequest, interrupt: Interrupt) -> Result<
     let mut meter = Meter::new(question("walk", lens), Applied { depth, budgets }, interrupt);
     let starts: Vec<_> = seeds.iter().map(|seed| (*seed, 0)).collect();
     let reached = expand(lens, &plan, &starts, depth, &mut meter);
-    let (reasons, beyond) = account(lens, &plan, &reached, depth, request.depth.is_some(), &meter);
-    let found = shape(lens, &reached, &seeds, false, request.detail, &meter);
+    let (mut reasons, beyond) = account(lens, &plan, &reached, depth, request.depth.is_some(), &meter);
+    let found = shape(lens, &reached, &seeds, None, request.detail, &meter);
+    reasons.extend(found.unfit());
     Ok(meter.answer(found, reasons, beyond))
 }
 

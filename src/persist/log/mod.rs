@@ -23,7 +23,7 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 
 use super::format::Identity;
-use super::medium::{Medium, join};
+use super::medium::{Medium, failed, join};
 use crate::change::Commit;
 use crate::error::{Code, Error};
 use payload::Malformed;
@@ -32,7 +32,7 @@ use record::Head;
 use segment::SegmentName;
 
 /// What to do about damage.
-const REMEDY: &str = "restore the file from a backup, or salvage the log: that keeps what stands before the damage \
+pub(crate) const REMEDY: &str = "restore the file from a backup, or salvage the log: that keeps what stands before the damage \
                       and lists what is lost";
 
 /// Where a log lies and whose it is.
@@ -49,7 +49,7 @@ impl Log {
         let names = match self.medium.list(&self.folder) {
             Ok(names) => names,
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(Error::io(format_args!("listing {}", self.folder), &error)),
+            Err(error) => return Err(failed(&*self.medium, format_args!("listing {}", self.folder), &error)),
         };
         let mut segments: Vec<_> = names.iter().filter_map(|name| SegmentName::parse(name)).collect();
         segments.sort();
@@ -58,7 +58,7 @@ impl Log {
 
     /// Removes segments that were never published. The caller holds the lock.
     pub(crate) fn remove_leftovers(&self) -> Result<(), Error> {
-        let doing = |error| Error::io(format_args!("tidying {}", self.folder), &error);
+        let doing = |error| failed(&*self.medium, format_args!("tidying {}", self.folder), &error);
         for name in self.medium.list(&self.folder).map_err(doing)? {
             if name.strip_suffix(".tmp").is_some_and(|name| SegmentName::parse(name).is_some()) {
                 self.medium.remove(&join(&self.folder, &name)).map_err(doing)?;

@@ -12,6 +12,7 @@
 
 use std::io;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use super::record::{self, Damage, Head};
 use super::segment::{self, HEADER, SegmentName};
@@ -20,10 +21,18 @@ use super::{Log, REMEDY};
 use crate::error::{Code, Error};
 use crate::id::Seq;
 use crate::persist::Torn;
+use crate::persist::medium::{Medium, failed};
 
 /// The most bytes whose checksum is taken in search of a valid frame behind damage; hostile bytes could ask for more
 /// without end. When it is spent, the tail counts as damaged.
 const SEARCH_BYTES_MAX: u64 = 1 << 30;
+
+/// How far behind damage a valid frame is searched for: no writer makes a segment longer, so none was written further on.
+/// Without it a tail of zeros that costs its maker nothing, as a sparse file has it, would keep every reader busy.
+pub(crate) const SEARCH_REACH: u64 = 256 << 20;
+
+/// A page of nothing.
+static ZEROS: [u8; 4096] = [0; 4096];
 
 /// A place in a log: behind the frame of commit `last`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -128,7 +137,7 @@ impl Log {
         }
         let last = reading.end.map_or(Seq::ZERO, |end| end.last);
         if last < durable.max(after) {
-            return Err(self.lost(last, durable.max(after)));
+            return Err(self.lost(last, durable.max(after), newest));
         }
         Ok(reading)
     }
@@ -205,16 +214,21 @@ impl Log {
         )
     }
 
-    fn lost(&self, last: Seq, durable: Seq) -> Error {
-        Error::new(
-            Code::Corrupt,
-            format!(
-                "{}: expected a log that reaches commit {durable}, which was durable, found the last valid frame at \
-                 commit {last}; {REMEDY} (a copy that was made while somebody wrote looks like this, too)",
-                self.folder
+    fn lost(&self, last: Seq, durable: Seq, newest: Option<SegmentName>) -> Error {
+        let (folder, root) = (&self.folder, self.medium.root());
+        let found = format!("found the last valid frame at commit {last}, in the store at {root}");
+        let message = match newest.filter(|newest| newest.previous() == durable) {
+            Some(newest) => format!(
+                "{folder}: expected a log that reaches commit {durable}, because the segment {newest} begins behind it, \
+                 {found}; where {newest} is not of this log, move it away; where it is, a segment before it is missing: \
+                 {REMEDY}"
             ),
-        )
-        .with_details(serde_json::json!({ "last": last, "durable": durable }))
+            None => format!(
+                "{folder}: expected a log that reaches commit {durable}, which was durable, {found}; {REMEDY} (a copy \
+                 that was made while somebody wrote looks like this, too)"
+            ),
+        };
+        Error::new(Code::Corrupt, message).with_details(serde_json::json!({ "last": last, "durable": durable }))
     }
 
     /// Refuses to go on from a commit that is another one now.
@@ -244,25 +258,32 @@ pub(crate) struct Segment {
     name: SegmentName,
     path: String,
     window: Window,
+    medium: Arc<dyn Medium>,
+}
+
+/// What to say where a segment can't be read.
+fn unread<'a>(path: &'a str, medium: &'a Arc<dyn Medium>) -> impl Fn(io::Error) -> Error + Copy + 'a {
+    move |error| failed(&**medium, format_args!("reading {path}"), &error)
 }
 
 impl Segment {
     pub(crate) fn open(log: &Log, name: SegmentName) -> Result<Segment, Error> {
         let path = log.path(name);
-        let window = log.medium.open(&path).and_then(Window::new).map_err(|error| Error::io(&path, &error))?;
-        Ok(Segment { name, path, window })
+        let window = log.medium.open(&path).and_then(Window::new);
+        let window = window.map_err(|error| failed(&*log.medium, format_args!("opening {path}"), &error))?;
+        Ok(Segment { name, path, window, medium: log.medium.clone() })
     }
 
     /// The place before the first frame, as the header has it.
     pub(crate) fn start(&mut self, log: &Log) -> Result<Place, Error> {
-        let header = self.window.get(0, HEADER as usize).map_err(|error| Error::io(&self.path, &error))?;
+        let header = self.window.get(0, HEADER as usize).map_err(unread(&self.path, &self.medium))?;
         let chain = segment::read_header(&self.path, &log.identity, self.name, header)?;
         Ok(Place { segment: self.name, offset: HEADER, last: self.name.previous(), chain })
     }
 
     /// The frame behind `at`.
     fn frame(&mut self, at: Place) -> Result<Result<(Head, &[u8]), Damage>, Error> {
-        let io = |error: io::Error| Error::io(&self.path, &error);
+        let io = unread(&self.path, &self.medium);
         let head = match Head::read(self.window.get(at.offset, record::HEAD).map_err(io)?) {
             Ok(head) => head,
             Err(damage) => return Ok(Err(damage)),
@@ -293,7 +314,7 @@ impl Segment {
             return Ok(Verdict::Torn(Torn { file: self.path.clone(), offset: at.offset, bytes }));
         }
         // A writer may have finished the frame since we looked; what follows it can't have been there before it was.
-        self.window.forget().map_err(|error| Error::io(&self.path, &error))?;
+        self.window.forget().map_err(unread(&self.path, &self.medium))?;
         Ok(match self.frame(at)? {
             Ok(_) => Verdict::Again,
             Err(again) if again == damage => Verdict::Damaged,
@@ -311,24 +332,26 @@ impl Segment {
         Ok(proven || !searched)
     }
 
-    /// Tells `found` of the valid frames from `from` on that are `plausible`, wherever they begin, until it breaks.
-    /// `false` when the search was given up.
+    /// Tells `found` of the valid frames that begin within [`SEARCH_REACH`] of `from` and are `plausible`, until it
+    /// breaks. `false` when the search was given up.
     pub(crate) fn search(
         &mut self,
         from: u64,
         plausible: &dyn Fn(&Head) -> bool,
         found: &mut dyn FnMut(Head) -> ControlFlow<()>,
     ) -> Result<bool, Error> {
-        let io = |error: io::Error| Error::io(&self.path, &error);
+        let io = unread(&self.path, &self.medium);
         let (mut at, mut budget) = (from, SEARCH_BYTES_MAX);
-        loop {
+        let until = from.saturating_add(SEARCH_REACH);
+        while at < until {
             let chunk = self.window.get(at, READ_AHEAD).map_err(io)?;
             if chunk.len() < record::HEAD {
                 return Ok(true);
             }
-            let candidates: Vec<usize> = (0..chunk.len())
-                .filter(|i| chunk.get(*i..).is_some_and(|rest| rest.starts_with(&record::MAGIC)))
-                .collect();
+            // What lengthens a file is zeros, as a rule; comparing them is the fastest way past.
+            let blank = chunk.chunks(ZEROS.len()).all(|page| ZEROS.starts_with(page));
+            let candidates: Vec<usize> =
+                if blank { Vec::new() } else { memchr::memmem::find_iter(chunk, &record::MAGIC).collect() };
             let whole = chunk.len().saturating_sub(record::MAGIC.len().saturating_sub(1));
             for candidate in candidates {
                 let candidate = at.saturating_add(candidate as u64);
@@ -345,6 +368,7 @@ impl Segment {
             }
             at = at.saturating_add(whole as u64);
         }
+        Ok(true)
     }
 
     /// The bytes of the file.

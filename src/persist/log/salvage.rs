@@ -19,7 +19,7 @@ use super::writer::begin;
 use crate::error::{Code, Error};
 use crate::id::Seq;
 use crate::persist::lock::{Note, WriterLock};
-use crate::persist::medium::join;
+use crate::persist::medium::{failed, join};
 
 /// What salvaging a log kept and lost.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
@@ -70,7 +70,7 @@ impl Log {
             part.commits.iter_mut().for_each(|(first, _)| *first = kept.next().max(*first));
         }
         // The note promises what is lost. Without it the damage is still refused, or the tail is torn.
-        let io = |error| Error::io(format_args!("salvaging {}", self.folder), &error);
+        let io = |error| failed(&*self.medium, format_args!("salvaging {}", self.folder), &error);
         if self.medium.list(&self.folder).map_err(io)?.iter().any(|name| name == "writer") {
             self.medium.remove(&join(&self.folder, "writer")).map_err(io)?;
         }
@@ -106,7 +106,7 @@ impl Log {
     }
 
     fn set_aside(&self, name: SegmentName) -> Result<Option<Lost>, Error> {
-        let io = |error| Error::io(format_args!("setting {name} aside in {}", self.folder), &error);
+        let io = |error| failed(&*self.medium, format_args!("setting {name} aside in {}", self.folder), &error);
         let taken = self.medium.list(&self.folder).map_err(io)?;
         let stem = format!("lost-{name}");
         let free = (1..).map(|n| format!("{stem}.{n}")).find(|name| !taken.contains(name)).unwrap_or(stem);

@@ -78,10 +78,23 @@ pub(crate) fn read_header(file: &str, identity: &Identity, name: SegmentName, by
     }
     let (chain, flags) = (fields.u32(), fields.u32());
     if name.previous() == Seq::ZERO && chain != record::seed(identity) {
-        return Err(Error::new(Code::Corrupt, format!("{file}: a header that follows nothing expected")));
+        return Err(format::damaged(
+            file,
+            LOG,
+            format_args!(
+                "expected a header that follows nothing, which is checksum {:08x}, found {chain:08x}",
+                record::seed(identity)
+            ),
+        ));
     }
     if flags != 0 || !fields.is_spent() {
-        return Err(Error::new(Code::Corrupt, format!("{file}: a header of {HEADER} bytes without flags expected")));
+        return Err(format::damaged(
+            file,
+            LOG,
+            format_args!(
+                "expected a header of {HEADER} bytes without flags, found other fields and the flags {flags:08x}"
+            ),
+        ));
     }
     Ok(chain)
 }

@@ -21,7 +21,7 @@ use crate::change::Commit;
 use crate::error::{Code, Error};
 use crate::id::Seq;
 use crate::persist::lock::{Note, WriterLock};
-use crate::persist::medium::{Sink, publish, read_full, write_all};
+use crate::persist::medium::{Sink, failed, publish, read_full, write_all};
 use crate::persist::{Syncer, Writer};
 
 /// How large a buffer waits for the next frame; a larger one is given back.
@@ -70,13 +70,18 @@ impl LogWriter {
         for folder in [log.folder.as_str(), ""] {
             log.medium
                 .sync_folder(folder)
-                .map_err(|error| Error::io(format_args!("syncing {}", log.medium.root()), &error))?;
+                .map_err(|error| failed(&*log.medium, format_args!("syncing the folder {folder:?}"), &error))?;
         }
         let (sink, end) = match (reading.end, reading.sure) {
             (Some(end), Some(sure)) => {
                 if reading.torn.is_none() && end == sure {
                     let path = log.path(end.segment);
-                    (log.medium.append(&path).map_err(|error| Error::io(path, &error))?, end)
+                    (
+                        log.medium
+                            .append(&path)
+                            .map_err(|error| failed(&*log.medium, format_args!("opening {path}"), &error))?,
+                        end,
+                    )
                 } else {
                     let name = SegmentName::after(sure.last, reading.newest);
                     begin(&log, name, sure.chain, Some((sure, end)))?
@@ -131,7 +136,11 @@ impl Writer for LogWriter {
         let sink = self.shared.state.lock().sink.clone();
         write_all(&*sink, &self.frame).map_err(|error| {
             let path = self.shared.log.path(self.end.segment);
-            self.shared.stop(Error::io(format_args!("writing commit {} to {path}", commit.seq), &error))
+            self.shared.stop(failed(
+                &*self.shared.log.medium,
+                format_args!("writing commit {} to {path}", commit.seq),
+                &error,
+            ))
         })?;
         let bytes = self.frame.len() as u64;
         self.frame.clear();
@@ -180,7 +189,11 @@ impl Shared {
         };
         if written > durable {
             sink.sync().map_err(|error| {
-                self.stop(Error::io(format_args!("making commit {written} of {} durable", self.log.folder), &error))
+                self.stop(failed(
+                    &*self.log.medium,
+                    format_args!("making commit {written} of {} durable", self.log.folder),
+                    &error,
+                ))
             })?;
             self.state.lock().durable = written;
             self.lock.note(written);
@@ -228,20 +241,22 @@ pub(crate) fn begin(
     let sink = publish(&*log.medium, &log.folder, &name.to_string(), &mut |sink| {
         let path = log.path(name);
         let header = segment::header(&log.identity, name, chain);
-        write_all(sink, &header).map_err(|error| Error::io(format_args!("writing {path}"), &error))?;
+        write_all(sink, &header).map_err(|error| failed(&*log.medium, format_args!("writing {path}"), &error))?;
         let Some((from, to)) = copied else { return Ok(()) };
         let old = log.path(from.segment);
-        let mut source = log.medium.open(&old).map_err(|error| Error::io(&old, &error))?;
+        let mut source =
+            log.medium.open(&old).map_err(|error| failed(&*log.medium, format_args!("reading {old}"), &error))?;
         let mut offset = from.offset;
         let mut chunk = vec![0; COPY_BYTES];
         while offset < to.offset {
             let wanted = usize::try_from(to.offset - offset).map_or(COPY_BYTES, |left| left.min(COPY_BYTES));
             let chunk = &mut chunk[..wanted];
-            let filled = read_full(&mut *source, offset, chunk).map_err(|error| Error::io(&old, &error))?;
+            let filled = read_full(&mut *source, offset, chunk)
+                .map_err(|error| failed(&*log.medium, format_args!("reading {old}"), &error))?;
             if filled < wanted {
                 return Err(Error::new(Code::Io, format!("{old}: shorter than it was a moment ago")));
             }
-            write_all(sink, chunk).map_err(|error| Error::io(format_args!("writing {path}"), &error))?;
+            write_all(sink, chunk).map_err(|error| failed(&*log.medium, format_args!("writing {path}"), &error))?;
             offset += wanted as u64;
         }
         end = Place { segment: name, offset: HEADER + (to.offset - from.offset), last: to.last, chain: to.chain };

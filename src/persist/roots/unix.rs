@@ -130,12 +130,18 @@ fn refusal(errno: Errno) -> Refusal {
     }
 }
 
+fn nanos(seconds: i128, nanos: i128) -> i128 {
+    seconds * 1_000_000_000 + nanos
+}
+
 fn kind(stat: &Stat) -> FileKind {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::Directory => FileKind::Folder,
         FileType::RegularFile => FileKind::File {
             bytes: size(stat),
-            modified_nanos: i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec),
+            // The later of both: the first can be set back by whoever may write the file, the second can't.
+            modified_nanos: nanos(stat.st_mtime.into(), stat.st_mtime_nsec.into())
+                .max(nanos(stat.st_ctime.into(), stat.st_ctime_nsec.into())),
         },
         other => FileKind::Refused(name(other).into()),
     }

@@ -99,7 +99,7 @@ fn read_hyperedge(
     }
     let Some(id) = id.or_else(|| made_id(label.as_deref(), &members)) else {
         let detail = "expected an \"id\", a \"label\" or \"nodes\"; the hyperedge is left out";
-        reading.report.defect(at.to_string(), "no_id", detail);
+        reading.lose(at, "no_id", detail);
         return None;
     };
 
@@ -129,7 +129,7 @@ fn read_hyperedge(
 /// The ids of the members; what is no id is reported.
 fn read_members(reading: &mut Reading<'_>, at: At<'_>, cell: Cell<'_>) -> BTreeSet<Name> {
     let Cell::Value(Value::List(items)) = cell else {
-        reading.report.defect(at.to_string(), "wrong_type", "expected a list of ids as \"nodes\"");
+        reading.lose(at, "wrong_type", "expected a list of ids as \"nodes\"");
         return BTreeSet::new();
     };
     let id = |item: &Value| {

@@ -121,7 +121,7 @@ fn read_link(reading: &mut Reading<'_>, at: At<'_>, row: Row<'_>, nodes: &mut No
         (ends((source, target), (true_source, true_target), tally), relation)
     else {
         let detail = "expected texts as \"source\", \"target\" and \"relation\"; the link is left out";
-        reading.report.defect(at.to_string(), "incomplete", detail);
+        reading.lose(at, "incomplete", detail);
         return;
     };
 

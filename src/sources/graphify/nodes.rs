@@ -186,11 +186,7 @@ fn read_node(
         }
     }
     let Some(id) = id else {
-        reading.report.defect(
-            at.to_string(),
-            "no_id",
-            "expected a text or whole number as \"id\"; the node is left out",
-        );
+        reading.lose(at, "no_id", "expected a text or whole number as \"id\"; the node is left out");
         return None;
     };
     let counted = file_type.as_deref().unwrap_or("none");

@@ -34,6 +34,8 @@ pub(super) struct Reading<'r> {
     rows: u64,
     /// How many relation names, classes and file types were met.
     names: usize,
+    /// How many rows were left out: what they said may be known from before.
+    lost: u64,
 }
 
 impl<'r> Reading<'r> {
@@ -56,6 +58,7 @@ impl<'r> Reading<'r> {
             done: 0,
             rows: rows as u64,
             names: 0,
+            lost: 0,
         }
     }
 
@@ -77,8 +80,9 @@ impl<'r> Reading<'r> {
             }
             self.done += 1;
             let at = At { file: self.file, section, index };
-            if let Some(row) = Row::read(raw, self.limits.row_bytes_max, at, &mut self.report) {
-                each(self, at, row);
+            match Row::read(raw, self.limits.row_bytes_max, at, &mut self.report) {
+                Some(row) => each(self, at, row),
+                None => self.lost += 1,
             }
         }
         Ok(())
@@ -114,6 +118,12 @@ impl<'r> Reading<'r> {
         EntityKey { kind: self.words.name(kind), authority: self.instance.clone(), external_id: id.into() }
     }
 
+    /// A row is left out.
+    pub(super) fn lose(&mut self, at: At<'_>, reason: &str, detail: impl Into<String>) {
+        self.lost += 1;
+        self.report.defect(at.to_string(), reason, detail);
+    }
+
     /// Counts `what` `times` times.
     pub(super) fn count(&mut self, what: impl Into<String>, times: u64) {
         *self.report.counts.entry(what.into()).or_default() += times;
@@ -144,6 +154,7 @@ impl<'r> Reading<'r> {
         if repeated > 0 {
             *self.report.counts.entry("repeated".into()).or_default() += repeated;
         }
-        Parsed { revision: Some(revision), groups, report: self.report, ..Parsed::default() }
+        let in_part = self.lost > 0;
+        Parsed { revision: Some(revision), groups, in_part, report: self.report, ..Parsed::default() }
     }
 }

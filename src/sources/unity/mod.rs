@@ -31,7 +31,9 @@ mod scan;
 use rayon::prelude::*;
 
 use crate::error::{Code, Error};
+use crate::evidence::GroupKey;
 use crate::key::Name;
+use crate::observation::Group;
 use crate::sources::{LISTED_MAX, Parsed, Progress, Report, Source, SourceFiles, below, cancelled};
 
 use claims::Claims;
@@ -180,7 +182,14 @@ impl Unity {
                 parsed.stale.push(below(&self.at, &pair.path).into());
                 continue;
             }
-            parsed.groups.extend(speaker.group(pair, reading));
+            let group = speaker.group(pair, reading);
+            if reading.in_part {
+                let key = GroupKey::new(&self.instance, below(&self.at, &pair.path));
+                parsed.stale.push(key.group.clone());
+                parsed.groups.push(group.unwrap_or(Group { key, revision: None, observations: Vec::new() }));
+            } else {
+                parsed.groups.extend(group);
+            }
         }
         for (pair, reading) in pairs.iter().zip(readings) {
             self.inspect(pair, reading, &claims, &mut parsed.report);

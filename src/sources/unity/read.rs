@@ -28,6 +28,8 @@ pub(super) struct Reading {
     pub(super) revision: Option<Name>,
     /// A part could not be read.
     pub(super) stale: bool,
+    /// A part was read and not understood: what it said before may still hold.
+    pub(super) in_part: bool,
     /// What was counted, skipped and found defective on the way.
     pub(super) report: Report,
 }
@@ -79,7 +81,9 @@ impl Reader<'_> {
             let found = meta.odd_guid.as_ref().map_or_else(|| "none".to_owned(), |odd| format!("{odd:?}"));
             let expected = "expected guid: and 32 hexadecimal digits that are not reserved";
             report.defect(&place, "meta_without_guid", format!("{expected}, found {found}"));
+            self.reading.in_part = true;
         }
+        let report = &mut self.reading.report;
         if let (Some(guid), Some(other)) = (meta.guid, meta.other_guid) {
             let detail = format!("expected one guid, found {guid} and {other}; the first one stands");
             report.defect(&place, "several_guids", detail);
@@ -103,6 +107,7 @@ impl Reader<'_> {
         if form == Form::Yaml {
             if let Some(reason) = unserialised(&bytes) {
                 let detail = format!("expected %YAML, found another beginning of {} bytes", bytes.len());
+                self.reading.in_part = true;
                 return self.reading.report.skip(place, reason, detail);
             }
             self.reading.report.count("yaml_files");

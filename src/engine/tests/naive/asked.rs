@@ -39,7 +39,14 @@ impl Naive {
         for (index, edit) in edits.iter().enumerate() {
             self.edit = index;
             match edit {
-                Edit::Observe { group, .. } => self.observe(scope, group, stamp),
+                Edit::Observe { group, .. } => {
+                    let said = self.listen(scope, group, stamp);
+                    self.withdraw(&group.key, &said, stamp);
+                    self.revisions.push((group.key.clone(), seq, group.revision.clone()));
+                }
+                Edit::ObserveInPart(group) => {
+                    self.listen(scope, group, stamp);
+                }
                 Edit::Withdraw(key) => {
                     self.withdraw(key, &BTreeSet::new(), stamp);
                     self.revisions.push((key.clone(), seq, None));
@@ -112,7 +119,8 @@ impl Naive {
 
     // Sources.
 
-    fn observe(&mut self, scope: &Scope, group: &Group, stamp: Time) {
+    /// Hears all that a group says; returns who spoke of what.
+    fn listen(&mut self, scope: &Scope, group: &Group, stamp: Time) -> BTreeSet<(Topic, u32)> {
         let mut words: BTreeMap<(Topic, u32), Vec<&Observation>> = BTreeMap::new();
         for observation in &group.observations {
             let topic = self.sight(scope, &observation.sighted);
@@ -122,8 +130,7 @@ impl Naive {
             let voice = Voice::Record { group: group.key.clone(), record: *record };
             self.hear(topic, &voice, observations, stamp);
         }
-        self.withdraw(&group.key, &words.into_keys().collect(), stamp);
-        self.revisions.push((group.key.clone(), self.seq, group.revision.clone()));
+        words.into_keys().collect()
     }
 
     fn sight(&mut self, scope: &Scope, sighted: &Sighted) -> Topic {

@@ -80,6 +80,9 @@ fn lines_keep_to_their_bytes() {
         let Body::Lines { nodes, .. } = answer.found().body else { panic!("lines") };
         assert_eq!(lines.len() + omitted, nodes - 1, "{what}: what is left out is counted");
         assert!(!overflows || omitted > 0, "{what}");
+        let told: Vec<_> = answer.reasons().iter().map(|reason| (reason.limit, reason.omitted)).collect();
+        let expected = if omitted > 0 { vec![(Limit::Lines, omitted as u64)] } else { vec![] };
+        assert_eq!((told, answer.truncated()), (expected, omitted > 0), "{what}: a part doesn't pass for the whole");
     }
 }
 

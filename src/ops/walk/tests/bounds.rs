@@ -3,6 +3,7 @@
 use super::*;
 use crate::budget::Budgets;
 use crate::error::Code;
+use crate::ops::shape::Detail;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 fn budgets(nodes: u32, edges: u32, fan_out: u32) -> Budgets {
@@ -269,4 +270,37 @@ fn unknown_words_are_named() {
     assert!(wrong.contains("did you mean \"File\"?"), "{wrong}");
     let wrong: Error = walk(&town.lens(), &from(id("nobody")), &never).unwrap_err();
     assert_eq!(wrong.code(), Code::NotFound);
+}
+
+/// A file that holds code affected by a change, and is affected itself by what it imports, is both: which of the two was
+/// found first must not decide what else is found.
+#[test]
+fn a_stronger_path_hides_nothing() {
+    let key =
+        |name: &str| EntityKey::new(if name.starts_with(char::is_uppercase) { "File" } else { "Symbol" }, "repo", name);
+    let relation = |source: &str, kind: &str, target: &str, sure: f64| {
+        let relation = Observation::relation(key(source), kind, key(target), "graphify");
+        Observation { confidence: Confidence::new(sure).unwrap(), ..relation }
+    };
+    let calls = relation("tt", "CALLS", "s", 1.0);
+    let mut said: Vec<Observation> = ["A", "B", "C", "s", "tt"].map(|name| Observation::entity(key(name))).into();
+    said.extend([
+        relation("A", "CONTAINS", "s", 1.0),
+        relation("B", "CONTAINS", "tt", 1.0),
+        relation("B", "IMPORTS", "A", 0.6),
+        relation("C", "IMPORTS", "B", 1.0),
+    ]);
+    for (calls, expected) in [(None, "A s B C"), (Some(calls), "A s tt B C")] {
+        let mut town = Town::new();
+        town.observe(10, "code", None, said.iter().cloned().chain(calls).collect());
+        let request = DomainRequest::about(Subject::Key(key("A")));
+        let answer = run(&town.lens(), ROWS[1], &request, &never).unwrap();
+        assert_eq!(labels(&answer), expected);
+        assert!(!answer.truncated());
+        assert!(full(&answer).2.iter().any(|path| path.compact == "A ←IMPORTS– B ←IMPORTS– C"), "as it was reached");
+        let small = DomainRequest { detail: Detail::Ids, ..request };
+        let answer = run(&town.lens(), ROWS[1], &small, &never).unwrap();
+        let Body::Ids { nodes, .. } = &answer.found().body else { panic!("ids") };
+        assert_eq!(nodes.len(), expected.split(' ').count(), "each once");
+    }
 }

@@ -86,6 +86,8 @@ impl Question {
 pub(super) struct Reached {
     pub(super) entity: EntityIx,
     state: usize,
+    /// Whether it was reached in another state before.
+    pub(super) again: bool,
     pub(super) distance: u32,
     pub(super) strength: f64,
     pub(super) trust: Trust,
@@ -137,6 +139,7 @@ impl<'a> Naive<'a> {
                 naive.nodes.push(Reached {
                     entity: *entity,
                     state: *state,
+                    again: false,
                     distance: 0,
                     strength: 1.0,
                     trust: Trust::Authoritative,
@@ -220,16 +223,17 @@ impl<'a> Naive<'a> {
     }
 
     fn admit(&mut self, from: usize, offer: &Offer, terminal: bool) -> Result<(), Stop> {
+        let new = !self.nodes.iter().any(|node| node.entity == offer.far);
         if self.edges.contains(&offer.relation) {
+            self.arrive(from, offer, terminal, new);
             return Ok(());
         }
-        let new = !self.nodes.iter().any(|node| node.entity == offer.far);
         let Budgets { nodes, edges, .. } = self.question.budgets;
         self.stopped = if self.question.interrupted == Some(self.admissions) {
             Some(Limit::Interrupt)
         } else if self.edges.len() == edges as usize {
             Some(Limit::Edges)
-        } else if new && self.nodes.len() == nodes as usize {
+        } else if new && self.shown().count() == nodes as usize {
             Some(Limit::Nodes)
         } else {
             None
@@ -239,20 +243,29 @@ impl<'a> Naive<'a> {
         }
         self.admissions += 1;
         self.edges.push(offer.relation);
-        if new {
-            let origin = self.nodes[from].clone();
-            self.nodes.push(Reached {
-                entity: offer.far,
-                state: offer.to,
-                distance: origin.distance + u32::from(!offer.free),
-                strength: origin.strength * offer.hop,
-                trust: origin.trust.min(offer.trust),
-                by: Some((self.edges.len() - 1, from)),
-                terminal,
-                done: Done::NotYet,
-            });
-        }
+        self.arrive(from, offer, terminal, new);
         Ok(())
+    }
+
+    /// An entity is reached once in each state; again only where the state leads on.
+    fn arrive(&mut self, from: usize, offer: &Offer, terminal: bool, new: bool) {
+        let known = self.nodes.iter().any(|node| (node.entity, node.state) == (offer.far, offer.to));
+        if known || !new && self.question.states[offer.to].is_empty() {
+            return;
+        }
+        let origin = self.nodes[from].clone();
+        let edge = self.edges.iter().position(|edge| *edge == offer.relation).unwrap();
+        self.nodes.push(Reached {
+            entity: offer.far,
+            state: offer.to,
+            again: !new,
+            distance: origin.distance + u32::from(!offer.free),
+            strength: origin.strength * offer.hop,
+            trust: origin.trust.min(offer.trust),
+            by: Some((edge, from)),
+            terminal,
+            done: Done::NotYet,
+        });
     }
 
     fn by_level(&mut self) -> Result<(), Stop> {
@@ -345,8 +358,11 @@ impl<'a> Naive<'a> {
             let lacking = matching.filter(|offer| !self.edges.contains(&offer.relation));
             lacking.map(|offer| (offer.relation, offer.trust)).collect()
         };
+        // An entity in several states lacks what they match together, told where it is lacked first.
+        let mut told: BTreeSet<(EntityIx, RelationIx)> = BTreeSet::new();
         for (place, node) in self.nodes.iter().enumerate() {
-            let missing = lacking(node.entity, &self.steps(place));
+            let mut missing = lacking(node.entity, &self.steps(place));
+            missing.retain(|relation, _| told.insert((node.entity, *relation)));
             within.extend(missing.keys());
             let limit = match node.done {
                 Done::Skipped => Limit::Supernode,
@@ -370,6 +386,11 @@ impl<'a> Naive<'a> {
             lacks.push(tally(Limit::Depth, None, &deeper));
         }
         (lacks, 0)
+    }
+
+    /// The entities of the answer, each as it was reached first.
+    pub(super) fn shown(&self) -> impl Iterator<Item = &Reached> {
+        self.nodes.iter().filter(|node| !node.again)
     }
 
     pub(super) fn interrupted(&self) -> bool {

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm};
 use rayon::prelude::*;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::naive::{Naive, Question};
@@ -10,6 +11,7 @@ use super::*;
 use crate::budget::Budgets;
 use crate::id::{EntityIx, RelationIx};
 use crate::key::Name;
+use crate::ops::domain::patterns::CHANGE_BLAST_RADIUS;
 use crate::ops::look::Look;
 use crate::ops::shape::Detail;
 
@@ -225,7 +227,7 @@ fn check(answer: &Answer<Expansion>, naive: &Naive, lens: &Lens) {
     let id = |entity: EntityIx| engine.entity(entity).id;
     let (nodes, edges, paths) = full(answer);
     let found: Vec<_> = nodes.iter().map(|node| (node.id, node.distance)).collect();
-    let expected: Vec<_> = naive.nodes.iter().map(|node| (id(node.entity), node.distance)).collect();
+    let expected: Vec<_> = naive.shown().map(|node| (id(node.entity), node.distance)).collect();
     assert_eq!(found, expected, "entities, in the order of admission");
     let found: Vec<_> =
         edges.iter().map(|edge| (edge.source, edge.kind.clone(), edge.target, edge.origin.clone())).collect();
@@ -235,11 +237,11 @@ fn check(answer: &Answer<Expansion>, naive: &Naive, lens: &Lens) {
     assert_eq!(found, expected, "relations, in the order of admission");
     let strengths: Vec<f64> = nodes.iter().filter_map(|node| node.strength).collect();
     if !strengths.is_empty() {
-        assert_eq!(strengths, naive.nodes.iter().map(|node| node.strength).collect::<Vec<_>>());
+        assert_eq!(strengths, naive.shown().map(|node| node.strength).collect::<Vec<_>>());
         assert!(strengths.is_sorted_by(|a, b| a >= b), "ranked: the strongest path first");
     }
     // Each path leads from a subject to its entity, over relations of the answer, and is as trusted as its weakest hop.
-    for (path, node) in paths.iter().zip(naive.nodes.iter().filter(|node| node.by.is_some())) {
+    for (path, node) in paths.iter().zip(naive.shown().filter(|node| node.by.is_some())) {
         assert_eq!((path.to, path.trust), (id(node.entity), node.trust));
         let (mut place, mut along) = (node.clone(), Vec::new());
         while let Some((edge, from)) = place.by {
@@ -314,6 +316,24 @@ proptest! {
             prop_assert_eq!(less_paths, &paths[..less_paths.len()]);
             let complete = (less_nodes.len(), less_edges.len()) == (nodes.len(), edges.len());
             prop_assert!(complete || answer.truncated() || answer.beyond() > 0, "what is missing is told");
+        }
+    }
+
+    /// More knowledge must not make a change look smaller: what one path reaches, a stronger path to the same file can't
+    /// hide.
+    #[test]
+    fn a_relation_more_takes_nothing_from_a_blast_radius(graph in graph(), more in link(), subject in 0..ENTITIES) {
+        let graph = Graph { gone: vec![], ended: vec![], ..graph };
+        let mut town = graph.town();
+        let reached = |town: &Town| -> Option<BTreeSet<EntityId>> {
+            let request = DomainRequest::about(Subject::Key(graph.key(subject)));
+            let answer = run(&town.lens().as_of(at(60)), &CHANGE_BLAST_RADIUS, &request, &never).ok()?;
+            (!answer.truncated()).then(|| full(&answer).0.iter().map(|node| node.id).collect())
+        };
+        let before = reached(&town);
+        town.observe(50, "more", Some("r0"), vec![graph.relation(&more)]);
+        if let (Some(before), Some(after)) = (before, reached(&town)) {
+            prop_assert!(before.is_subset(&after));
         }
     }
 
