@@ -116,6 +116,22 @@ fn what_is_told_for_the_future_comes_true_by_itself() {
     }
 }
 
+/// The relations of a thing must know that it will come, or go, though nobody speaks of them again.
+#[test]
+fn what_is_told_of_an_end_reaches_its_relations() {
+    let mut world = World::new();
+    let (hero, sword) = (file("hero.cs"), file("sword.cs"));
+    world.observe(10, group("unity", "hero", vec![Observation::entity(hero.clone()), depends(&hero, &sword)]));
+    world.observe(20, group("unity", "sword", vec![Observation::entity(sword.clone()).since(told(50))]));
+    let at_instants =
+        |world: &World| [20, 49, 50, 79, 80].map(|now| neighbours(&world.lens().at(at(now)), &hero).len());
+    assert_eq!(at_instants(&world), [0, 0, 1, 1, 1]);
+    world.observe(50, group("unity", "other", vec![Observation::entity(sword.clone())]));
+    world.end(60, &sword, told(80));
+    let now = [60, 79, 80, 99].map(|now| neighbours(&world.lens().at(at(now)), &hero).len());
+    assert_eq!((now, at_instants(&world)), ([1, 1, 0, 0], [0, 0, 1, 1, 0]));
+}
+
 /// An author who acts on what a clock says must not be refused because the last commit is older than the fact.
 #[test]
 fn authors_are_judged_at_their_own_instant() {

@@ -88,6 +88,32 @@ fn a_supernode_is_shown_and_not_walked_through() {
     assert_eq!((reasons(&answer), answer.beyond()), (vec!["fan_out hub 1".into()], 1));
 }
 
+/// A count that is given up on must not pass for a count.
+#[test]
+fn what_is_too_much_to_count_is_a_lower_bound() {
+    let others = 65_600;
+    let mut all = vec![Observation::entity(thing("hub"))];
+    for i in 0..others {
+        let other = format!("{i}");
+        all.extend([Observation::entity(thing(&other)), depends("hub", &other)]);
+    }
+    let mut town = Town::new();
+    town.observe(10, "g", None, all);
+    let ask = |lens: &Lens, kinds| {
+        let request = WalkRequest { kinds, budgets: budgets(4, 4, 3), depth: Some(1), ..from(id("hub")) };
+        let answer = walk(lens, &request, &never).unwrap();
+        let reason = &answer.reasons()[0];
+        assert_eq!((labels(&answer), reason.limit), ("hub 0 1 10".into(), Limit::FanOut));
+        (reason.omitted, reason.exact)
+    };
+    let (now, then) = (town.lens(), town.lens().as_of(at(10)));
+    assert_eq!(ask(&now, vec![]), (others - 3, true), "by types and trust, now: exact, whatever it is");
+    assert_eq!(ask(&now, vec!["File".into()]), (65_536 - 3, false));
+    assert_eq!(ask(&then, vec![]), (others - 3, true), "that instant is now");
+    town.observe(20, "more", None, vec![Observation::entity(thing("later"))]);
+    assert_eq!(ask(&town.lens().as_of(at(10)), vec![]), (65_536 - 3, false));
+}
+
 /// A domain question is about just those relations, so a hub of them is expanded, within the fan-out.
 #[test]
 fn a_typed_pattern_expands_a_hub_within_the_fan_out() {
