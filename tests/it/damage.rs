@@ -470,12 +470,8 @@ fn a_tail_that_is_endless() {
     let bounds = bounds(&log);
     let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
     file.set_len(8 << 30).unwrap();
-    let begun = std::time::Instant::now();
     let (commits, recovery) = read(&*repository, 0).unwrap();
     assert_eq!((commits.len(), recovery.torn.unwrap().offset as usize), (3, bounds[3]));
-    let took = begun.elapsed();
-    // Half a second in an optimized build; tests aren't.
-    assert!(took < Duration::from_secs(5), "{took:?}");
     // Commit 2 is gone, and the frame that says it was durable stands as far away as can be.
     let reach = 256 << 20;
     for (at, refused) in [(bounds[1] + reach, true), (bounds[1] + 2 * reach, false)] {
